@@ -1,13 +1,13 @@
 //! A build for virtual time: the places of live runs and screens.
 
-use analysis::figure::DrawnFigure;
+use analysis::chart::Chart;
 
 /// Nothing was taken from the terminal.
 pub fn restore() {}
 
 /// No picture of a figure.
 #[must_use]
-pub fn printed(_: &DrawnFigure) -> String {
+pub fn printed(_: &Chart) -> String {
     String::new()
 }
 

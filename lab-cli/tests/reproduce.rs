@@ -260,9 +260,9 @@ fn a_figure_is_drawn_on_the_terminal_in_a_picture_and_on_a_page() {
     assert!(figure.clone().all(|line| line.chars().count() <= 80), "{printed}");
 
     let svg = fs::read_to_string(folder.path().join("f.svg")).expect("a picture");
-    let lines = |what: &str| svg.lines().filter(|line| line.starts_with("<path d=\"M") && line.contains(what)).count();
+    let lines = |class: &str| svg.matches(&format!("class=\"line {class}\"")).count();
     // In the legend, in a panel, and in the one of quality: none twice, degrade-only three times; the paper has numbers and no curve.
-    assert_eq!([lines("stroke=\"#1f82d2\" stroke-width=\"1.8\""), lines("stroke-dasharray=\"5 4\"")], [2, 0], "{svg}");
+    assert_eq!([lines("c0"), lines("c1"), lines("paper c1")], [2, 3, 0], "{svg}");
     assert!(svg.contains("<text") && svg.contains("time, s") && !svg.contains("NaN"), "{svg}");
 
     let page = fs::read_to_string(folder.path().join("page/index.html")).expect("a page");
@@ -270,7 +270,7 @@ fn a_figure_is_drawn_on_the_terminal_in_a_picture_and_on_a_page() {
     assert!(
         page.contains("2 of 2 claims of the papers held, in 1 artefact")
             && page.contains("This is one seed")
-            && page.contains("<svg viewBox")
+            && page.contains("<svg class=\"figure\" viewBox")
             && page.contains("Numbers of the paper, and ours"),
         "{page}"
     );

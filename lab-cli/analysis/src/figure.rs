@@ -4,14 +4,11 @@
 //! every line (or row of bars) is a measure of an arm, in the language of thresholds. Beside them are the curves of the paper,
 //! which are numbers in the file.
 
-mod drawn;
 mod evaluate;
 pub mod merit;
 mod plan;
-mod svg;
 #[cfg(test)]
 mod tests;
 
-pub use drawn::{DrawnFigure, DrawnLine, DrawnPanel, FigureAxis, PaperNumber, Scale};
 pub use evaluate::drawn;
 pub use plan::{FigurePlan, Limit, MeasurePlan, Over, PanelPlan, PaperCurve};

@@ -10,6 +10,7 @@
 pub mod answer;
 pub mod arm_metrics;
 mod arm_runs;
+pub mod chart;
 pub mod comparable;
 pub mod digests;
 pub mod error;

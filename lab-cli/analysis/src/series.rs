@@ -1,17 +1,11 @@
-//! A run over time, from its seconds: rows of whole numbers (a change shows as a difference of lines), and a picture; and its
-//! figures over the load, from its summary.
+//! A run over time, from its seconds: rows of whole numbers (a change shows as a difference of lines), and a picture.
 
 pub mod axis;
-mod curves;
-pub(crate) mod drawing;
-mod picture;
 mod rows;
 #[cfg(test)]
 mod tests;
 pub mod value;
 
-pub use curves::curves_svg;
-pub use picture::svg;
 pub use rows::rows;
 
 use crate::live::TimelineSecond;

@@ -170,6 +170,17 @@ pub fn wrapped(text: &str, longest: usize) -> Vec<String> {
     lines
 }
 
+/// Three digits are enough for a reader.
+pub fn digits(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        at if at >= 100.0 => format!("{value:.0}"),
+        at if at >= 10.0 => format!("{value:.1}"),
+        at if at >= 1.0 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
 /// Bytes as they are written: `812 B`, `1.5 kB`, `34.2 MB`, `1.1 GB`.
 pub fn volume(bytes: f64) -> String {
     let (mut value, mut unit) = (bytes, "B");

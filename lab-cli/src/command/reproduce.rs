@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use analysis::{figure, judge::claims::ClaimCount};
+use analysis::{chart::Size, figure, judge::claims::ClaimCount};
 use controllers::catalogue::nearest;
 use experiment::{Changes, Experiment, Library, Repeat};
 
@@ -56,7 +56,7 @@ pub fn reproduce(args: &args::ReproduceArgs) -> CommandResult {
         let figure = figure::drawn(&folder, experiment.figure.as_ref())?;
         if let Some(path) = &args.svg {
             let failed = |error| Failure::because(format!("{}: {error}", path.display()));
-            std::fs::write(path, figure.to_svg()).map_err(failed)?;
+            std::fs::write(path, figure.to_svg(&Size::FIGURE)).map_err(failed)?;
         }
         let drawn = if args.output == Output::Text { printed(&figure) } else { String::new() };
         let artefact = Artefact::of(&experiment, ids, &summary, &figure, folder);

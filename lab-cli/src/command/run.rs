@@ -6,8 +6,8 @@ use std::{
 };
 
 use analysis::{
-    folder::Recorded,
-    judge::gates::first_kept,
+    chart::Size,
+    report::{RunFiles, html},
     series,
     summary::{ComparisonVerdict, DecisionEnd, RunSummary, SequentialOutcome, ThresholdResult, Validity, deciding},
 };
@@ -135,22 +135,21 @@ fn over_time(folder: &Path, args: &args::RunArgs) -> Result<(), Failure> {
     if args.svg.is_none() && args.curves.is_none() && args.series.is_none() {
         return Ok(());
     }
-    let recorded = Recorded::read(folder).map_err(Failure::because)?;
+    let Some(run) = RunFiles::read(folder).map_err(Failure::because)? else { return Ok(()) };
     let write = |path: &Path, text: &str| {
         std::fs::write(path, text).map_err(|error| Failure::because(format!("{}: {error}", path.display())))
     };
     if let Some(path) = &args.series {
-        write(path, &series::rows(&recorded.timeline))?;
+        write(path, &series::rows(&run.timeline))?;
     }
-    if let (Some(path), Some(summary)) = (&args.curves, &recorded.summary) {
-        match series::curves_svg(summary) {
-            Some(picture) => write(path, &picture)?,
+    if let Some(path) = &args.curves {
+        match html::chart_over_load(&run) {
+            Some(chart) => write(path, &chart.to_svg(&Size::FILE))?,
             None => complain("--curves: there are fewer than three loads, so that there is no curve to draw"),
         }
     }
-    if let (Some(path), Some(shape)) = (&args.svg, recorded.shape()) {
-        let block = recorded.summary.as_ref().map_or(1, |summary| first_kept(&summary.arms));
-        write(path, &series::svg(shape, &recorded.timeline, block))?;
+    if let Some(path) = &args.svg {
+        write(path, &html::chart_over_time(&run).to_svg(&Size::FILE))?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use analysis::{
-    figure::{DrawnFigure, DrawnLine, DrawnPanel, FigureAxis, Scale},
+    chart::{Chart, ChartAxis, ChartLine, ChartPanel, Scale, Size},
     goal::{self, GoalFound},
     judge::threshold::PhaseMeasure,
     series::value::Value as Drawn,
@@ -106,7 +106,7 @@ pub fn sweep(args: &SweepArgs) -> CommandResult {
     let phase = search.phase(args.goal.phase.as_deref(), &file, &all)?;
     let swept = judged(&search, &file, &axes, &found, &phase, args.repeat);
     let figure = figure(&search, &axes, &found, &swept);
-    let picture = bench.journal().write("curve.svg", &figure.to_svg())?;
+    let picture = bench.journal().write("curve.svg", &figure.to_svg(&Size::FIGURE))?;
     let json = analysis::text::json(&swept).map_err(Failure::because)?;
     bench.journal().write("result.json", &json)?;
     bench.journal().write("result.txt", &text(&search, &swept))?;
@@ -330,7 +330,7 @@ fn conclusion(search: &Search, swept: &Swept) -> String {
 }
 
 /// The measure over the first range, and what the condition is about beneath it: a line for each arm and value of the other ranges.
-fn figure(search: &Search, axes: &[Grid], found: &[CaseFound], swept: &Swept) -> DrawnFigure {
+fn figure(search: &Search, axes: &[Grid], found: &[CaseFound], swept: &Swept) -> Chart {
     let limited = search.goal.limited().filter(|limited| *limited != search.goal.measure());
     let measures = std::iter::once(search.goal.measure()).chain(limited);
     let first = &axes[0];
@@ -340,16 +340,16 @@ fn figure(search: &Search, axes: &[Grid], found: &[CaseFound], swept: &Swept) ->
         false => Scale::Linear([first.at[0], first.at[first.at.len() - 1]]),
     };
     let unit = if times { " (s)" } else { "" };
-    DrawnFigure {
+    Chart {
         title: format!("{}: {} in {}, mean of {} seeds", swept.experiment, swept.goal, swept.phase, swept.seeds),
-        across: FigureAxis { title: format!("{}{unit}", first.key), scale, joined: true, walls: Vec::new() },
+        across: ChartAxis { title: format!("{}{unit}", first.key), scale, ..ChartAxis::default() },
         panels: measures.map(|measure| panel(measure, axes, found, &swept.phase)).collect(),
         notes: Vec::new(),
     }
 }
 
-fn panel(measure: &PhaseMeasure, axes: &[Grid], found: &[CaseFound], phase: &str) -> DrawnPanel {
-    let mut lines: Vec<DrawnLine> = Vec::new();
+fn panel(measure: &PhaseMeasure, axes: &[Grid], found: &[CaseFound], phase: &str) -> ChartPanel {
+    let mut lines: Vec<ChartLine> = Vec::new();
     for (number, case) in found.iter().enumerate() {
         let at = place(axes, number);
         let x = axes[0].values.iter().position(|value| *value == at[0]).map_or(0.0, |index| axes[0].at[index]);
@@ -362,13 +362,13 @@ fn panel(measure: &PhaseMeasure, axes: &[Grid], found: &[CaseFound], phase: &str
             match lines.iter_mut().find(|line| line.name == name) {
                 Some(line) => line.points.push(point),
                 None => {
-                    lines.push(DrawnLine { name, colour: Some(known), points: vec![point], ..DrawnLine::default() });
+                    lines.push(ChartLine { name, colour: Some(known), points: vec![point], ..ChartLine::default() });
                 }
             }
         }
     }
     let unit = if measure.is_time() { " (ms)" } else { "" };
-    DrawnPanel { title: format!("{}{unit}", measure.text()), lines, ..DrawnPanel::default() }
+    ChartPanel { title: format!("{}{unit}", measure.text()), lines, ..ChartPanel::default() }
 }
 
 fn last_word(key: &str) -> &str {

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::{goal::GoalFound, summary::Arm};
+use analysis::{chart::Size, goal::GoalFound, summary::Arm};
 use controllers::{
     Seeded,
     search::{Bounds, CmaEs},
@@ -74,7 +74,7 @@ pub fn tune(args: &TuneArgs) -> CommandResult {
     let yaml = tuned.yaml(arm);
     let journal = tuning.bench.journal();
     for (number, knob) in tuned.knobs.iter().enumerate() {
-        journal.write(&format!("slice-{}.svg", knob.name), &tuned.slice_figure(number).to_svg())?;
+        journal.write(&format!("slice-{}.svg", knob.name), &tuned.slice_figure(number).to_svg(&Size::FIGURE))?;
     }
     let json = analysis::text::json(&tuned).map_err(Failure::because)?;
     journal.write("result.json", &json)?;

@@ -15,15 +15,15 @@ fn an_arm_whose_answers_all_time_out_is_drawn_at_its_bound() {
     assert!(hidden > 60, "{hidden} seconds of none are hidden by time-outs");
 
     let picture = fs::read_to_string(scratch.path().join("out.svg")).expect("written");
-    let of_none = |line: &&str| line.contains("stroke=\"#1f82d2\"");
-    // The first is in the legend, the second in the panel of the percentile.
-    let line = picture.lines().filter(of_none).nth(1).expect("a line");
+    let of_none = |element: &&str| element.contains("class=\"line c0\"");
+    // The first is in the legend, the next in the panel of goodput, the third in that of the percentile.
+    let line = picture.split('<').filter(of_none).nth(2).expect("a line");
     let points = line.matches(['M', 'L']).count();
     assert!(points > hidden, "{points} points");
-    assert!(picture.lines().any(|line| line.contains("h8l-4 -8z") && line.contains("fill=\"#1f82d2\"")), "no arrows");
+    assert!(picture.contains("h8l-4 -8z\" class=\"arrow c0\""), "no arrows");
 
     let page = text(&scratch.lab(&["report", "out", "-o", "-"]));
-    assert!(page.contains("class=\"arrow f0\"") && !page.contains("class=\"arrow f1\""));
+    assert!(page.contains("class=\"arrow c0\"") && !page.contains("class=\"arrow c1\""));
     // What the pointer tells, and the table of the figure.
     assert!(page.contains("none: &gt;= ") || page.contains("none: >= "), "the pointer tells a bound");
     assert_eq!(json(&run.join("summary.json"))["arms"][0]["policy"], "none");

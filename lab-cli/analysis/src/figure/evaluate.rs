@@ -4,13 +4,11 @@ use std::{collections::BTreeSet, ops::Range, path::Path};
 
 use controllers::webq::{Cubic, ScaledPoint};
 
-use super::{
-    drawn::{DrawnFigure, DrawnLine, DrawnPanel, FigureAxis, PaperNumber, Scale},
-    plan::{FigurePlan, Over, PanelPlan, PlannedLine},
-};
+use super::plan::{FigurePlan, Over, PanelPlan, PlannedLine};
 use crate::{
     FolderError, Manifest, Recorded,
     arm_runs::{ArmRun, arm_runs},
+    chart::{Against, Band, Chart, ChartAxis, ChartLine, ChartPanel, PaperNumber, Point, Scale},
     judge::{
         gates::first_kept,
         threshold::{Evidence, OfPhase, PhaseMeasure, Threshold},
@@ -31,7 +29,7 @@ const TWENTIETHS: [u32; 6] = [1, 2, 4, 5, 10, 20];
 ///
 /// # Errors
 /// If the run's files cannot be read.
-pub fn drawn(folder: &Path, plan: Option<&FigurePlan>) -> Result<DrawnFigure, FolderError> {
+pub fn drawn(folder: &Path, plan: Option<&FigurePlan>) -> Result<Chart, FolderError> {
     let undeclared = FigurePlan::undeclared();
     let manifest = Manifest::read(folder)?;
     let recorded = Recorded::read(folder)?;
@@ -75,13 +73,13 @@ struct FoundLine<'a> {
 }
 
 /// A line's points.
-type Points = Vec<(f64, Option<Value>)>;
+type Points = Vec<Point>;
 
 impl<'a> Evaluation<'a> {
-    pub fn figure(&self, title: String) -> DrawnFigure {
+    pub fn figure(&self, title: String) -> Chart {
         let mut names: Vec<String> = Vec::new();
         let mut windows: Option<[f64; 2]> = None;
-        let panels: Vec<DrawnPanel> =
+        let panels: Vec<ChartPanel> =
             self.plan.panels.iter().map(|panel| self.panel(panel, &mut names, &mut windows)).collect();
         let mut notes: Vec<String> = Vec::new();
         if let Some([shortest, longest]) = windows {
@@ -93,7 +91,7 @@ impl<'a> Evaluation<'a> {
             notes.push(format!("The first {:.0} % of each phase are left out.", self.plan.skip * 100.0));
         }
         notes.extend(self.plan.note.clone());
-        DrawnFigure { title, across: self.across(&panels), panels, notes }
+        Chart { title, across: self.across(&panels), panels, notes }
     }
 
     /// An arm in the block that is drawn.
@@ -125,7 +123,7 @@ impl<'a> Evaluation<'a> {
         self.begins(arm).map(|(_, phase)| phase)
     }
 
-    fn panel(&self, panel: &PanelPlan, names: &mut Vec<String>, windows: &mut Option<[f64; 2]>) -> DrawnPanel {
+    fn panel(&self, panel: &PanelPlan, names: &mut Vec<String>, windows: &mut Option<[f64; 2]>) -> ChartPanel {
         let found = self.lines(panel);
         let is_time = found.first().is_some_and(|line| line.measure.is_time());
         let scale = if is_time { 1e-3 } else { 1.0 };
@@ -137,30 +135,32 @@ impl<'a> Evaluation<'a> {
             }
             let points = self.points(panel, &line, windows).into_iter();
             let points = points.map(|(x, value)| (x, value.map(|value| value.map(|at| at * scale)))).collect();
-            lines.push(DrawnLine { name: line.name, colour: Some(colour), points, ..DrawnLine::default() });
+            lines.push(ChartLine { name: line.name, colour: Some(colour), points, ..ChartLine::default() });
         }
         if self.plan.cubic {
-            let fitted: Vec<DrawnLine> = lines.iter().filter_map(cubic).collect();
+            let fitted: Vec<ChartLine> = lines.iter().filter_map(cubic).collect();
             lines.extend(fitted);
         }
         for curve in &panel.paper {
             let colour = curve.beside.as_ref().and_then(|name| names.iter().position(|known| known == name));
             let points = curve.points.iter().map(|[x, y]| (*x, Some(Value::known(*y)))).collect();
-            lines.push(DrawnLine { name: curve.name.clone(), colour, paper: true, points, ..DrawnLine::default() });
+            lines.push(ChartLine { name: curve.name.clone(), colour, paper: true, points, ..ChartLine::default() });
         }
-        let unit = if is_time { "s" } else { panel.unit.as_str() };
-        let title = if unit.is_empty() { panel.title.clone() } else { format!("{}, {unit}", panel.title) };
-        let printed = panel.printed.iter().filter_map(|(name, equation)| self.beside(&title, name, equation)).collect();
-        DrawnPanel { title, log: panel.log, limit: panel.limit.clone(), lines, printed }
+        let unit = if is_time { "s".to_owned() } else { panel.unit.clone() };
+        let against = panel.limit.iter().map(|limit| Against::level(&limit.name, limit.at)).collect();
+        let (title, log) = (panel.title.clone(), panel.log);
+        let drawn = ChartPanel { title, unit, log, against, lines, ..ChartPanel::default() };
+        let number = |(name, equation): (&String, &String)| self.beside(&drawn, name, equation);
+        ChartPanel { printed: panel.printed.iter().filter_map(number).collect(), ..drawn }
     }
 
     /// A number of the paper, and ours.
-    fn beside(&self, panel: &str, name: &str, equation: &str) -> Option<PaperNumber> {
+    fn beside(&self, panel: &ChartPanel, name: &str, equation: &str) -> Option<PaperNumber> {
         let threshold = Threshold::parse(equation).ok()?;
         let scale = if threshold.is_of_time() { 1e-3 } else { 1.0 };
         let (ours, paper) = self.with_evidence(|evidence| threshold.equated(self.block, evidence))?;
         let ours = ours.map(|ours| ours.map(|at| at * scale));
-        Some(PaperNumber { panel: panel.to_owned(), name: name.to_owned(), paper: paper * scale, ours })
+        Some(PaperNumber { panel: panel.with_unit(), name: name.to_owned(), paper: paper * scale, ours })
     }
 
     fn lines<'p>(&self, panel: &'p PanelPlan) -> Vec<FoundLine<'a>>
@@ -284,7 +284,7 @@ impl<'a> Evaluation<'a> {
         points
     }
 
-    fn across(&self, panels: &[DrawnPanel]) -> FigureAxis {
+    fn across(&self, panels: &[ChartPanel]) -> ChartAxis {
         let any = self.any_arm();
         let begins: Vec<(f64, &PhaseSummary)> = any.map_or_else(Vec::new, |arm| self.begins(arm).collect());
         let phases = || begins.iter().map(|(_, phase)| *phase);
@@ -317,18 +317,20 @@ impl<'a> Evaluation<'a> {
                 ("time, s", Scale::Linear([start, end]))
             }
         };
-        let walls = if self.plan.over == Over::Time {
-            begins.iter().map(|(at, phase)| (*at, phase.name.clone())).collect()
-        } else {
-            Vec::new()
+        let dense = self.plan.over == Over::Time;
+        let band = |(from, phase): &(f64, &PhaseSummary)| Band {
+            name: phase.name.clone(),
+            from: *from,
+            to: from + phase.seconds,
         };
+        let bands = begins.iter().filter(|_| dense).map(band).collect();
         let title = self.plan.across.clone().unwrap_or_else(|| title.to_owned());
-        FigureAxis { title, scale, joined: !self.plan.scatter, walls }
+        ChartAxis { title, scale, scattered: self.plan.scatter, dense, bands }
     }
 }
 
 /// The cubic through a line's points by least squares, as WebQ fits one to power ratios.
-fn cubic(line: &DrawnLine) -> Option<DrawnLine> {
+fn cubic(line: &ChartLine) -> Option<ChartLine> {
     /// Straight pieces that a curve is drawn with.
     const PIECES: u32 = 60;
     let points: Vec<ScaledPoint> =
@@ -340,12 +342,12 @@ fn cubic(line: &DrawnLine) -> Option<DrawnLine> {
     // Ratios have no negative values, cubics have.
     let at = |load: f64| (load, Some(cubic.at(load)).filter(|power| *power >= 0.0).map(Value::known));
     let points = (0..=PIECES).map(place).map(at).collect();
-    Some(DrawnLine {
+    Some(ChartLine {
         name: format!("{}, cubic", line.name),
         colour: line.colour,
         fitted: true,
         points,
-        ..DrawnLine::default()
+        ..ChartLine::default()
     })
 }
 
@@ -356,7 +358,7 @@ fn load(phase: &PhaseSummary) -> f64 {
 }
 
 /// Points without those that have no value, but for a gap wherever the next value is more than a report window away.
-fn joined(points: &[(f64, Option<Value>)]) -> Points {
+fn joined(points: &[Point]) -> Points {
     let mut joined = Points::new();
     for (x, value) in points.iter().filter(|(_, value)| value.is_some()) {
         if let Some((last, _)) = joined.last().filter(|(last, _)| x - last > WINDOW) {
@@ -368,7 +370,7 @@ fn joined(points: &[(f64, Option<Value>)]) -> Points {
 }
 
 /// The middle of some points; a gap if one is.
-fn mean(points: &[(f64, Option<Value>)]) -> (f64, Option<Value>) {
+fn mean(points: &[Point]) -> Point {
     let count = points.len() as f64;
     let known: Option<Vec<Value>> = points.iter().map(|(_, value)| *value).collect();
     let value = known.map(|values| Value {

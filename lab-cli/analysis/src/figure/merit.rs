@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::drawn::{DrawnFigure, DrawnLine, DrawnPanel, PaperNumber};
 use crate::{
+    chart::{Chart, ChartLine, ChartPanel, PaperNumber, Point},
     series::value::Value,
-    text::{counted, table::Table},
+    text::{counted, digits, table::Table},
 };
 
 /// Values of a paper that lie closer together than this share are not in an order.
@@ -38,7 +38,7 @@ fn distance(of: &PaperNumber) -> f64 {
 impl Merit {
     /// Merit of a figure; `None` if its paper has no number to hold it against.
     #[must_use]
-    pub fn of(figure: &DrawnFigure) -> Option<Self> {
+    pub fn of(figure: &Chart) -> Option<Self> {
         let panels: Vec<Vec<PaperNumber>> = figure.panels.iter().map(|panel| beside(figure, panel)).collect();
         let mut distances: Vec<f64> = panels.iter().flatten().map(distance).collect();
         distances.sort_by(f64::total_cmp);
@@ -76,26 +76,15 @@ impl Merit {
     }
 }
 
-/// Three digits are enough for a reader.
-fn digits(value: f64) -> String {
-    match value.abs() {
-        0.0 => "0".to_owned(),
-        at if at >= 100.0 => format!("{value:.0}"),
-        at if at >= 10.0 => format!("{value:.1}"),
-        at if at >= 1.0 => format!("{value:.2}"),
-        _ => format!("{value:.3}"),
-    }
-}
-
 /// Every number of the paper in a panel, beside ours.
-fn beside(figure: &DrawnFigure, panel: &DrawnPanel) -> Vec<PaperNumber> {
-    let groups = figure.across.groups();
-    let of_curve = |curve: &DrawnLine| -> Vec<PaperNumber> {
-        let same = |line: &&DrawnLine| !line.paper && !line.fitted && line.colour == curve.colour;
+fn beside(figure: &Chart, panel: &ChartPanel) -> Vec<PaperNumber> {
+    let groups = figure.across.scale.groups();
+    let of_curve = |curve: &ChartLine| -> Vec<PaperNumber> {
+        let same = |line: &&ChartLine| !line.paper && !line.fitted && line.colour == curve.colour;
         let Some(line) = curve.colour.and_then(|_| panel.lines.iter().find(same)) else { return Vec::new() };
-        let one = |(at, paper): &(f64, Option<Value>)| {
+        let one = |(at, paper): &Point| {
             let place = groups.get(*at as usize).cloned().unwrap_or_else(|| at.to_string());
-            let (panel, name) = (panel.title.clone(), format!("{} at {place}", curve.name));
+            let (panel, name) = (panel.with_unit(), format!("{} at {place}", curve.name));
             Some(PaperNumber { panel, name, paper: (*paper)?.at, ours: value_at(line, *at) })
         };
         curve.points.iter().filter_map(one).collect()
@@ -105,7 +94,7 @@ fn beside(figure: &DrawnFigure, panel: &DrawnPanel) -> Vec<PaperNumber> {
 }
 
 /// Ours at a place: on the straight line between the points beside it.
-fn value_at(line: &DrawnLine, at: f64) -> Option<Value> {
+fn value_at(line: &ChartLine, at: f64) -> Option<Value> {
     let known = || line.points.iter().filter_map(|(x, value)| Some((*x, (*value)?)));
     let left = known().filter(|(x, _)| *x <= at).max_by(|a, b| a.0.total_cmp(&b.0));
     let right = known().filter(|(x, _)| *x >= at).min_by(|a, b| a.0.total_cmp(&b.0));
@@ -143,20 +132,20 @@ fn orders(panel: &[PaperNumber]) -> (usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::{FigureAxis, Scale};
+    use crate::chart::{ChartAxis, Scale};
 
-    fn line(colour: usize, paper: bool, points: &[(f64, f64)]) -> DrawnLine {
+    fn line(colour: usize, paper: bool, points: &[(f64, f64)]) -> ChartLine {
         let points = points.iter().map(|(x, y)| (*x, Some(Value::known(*y)))).collect();
-        DrawnLine { name: format!("{colour}"), colour: Some(colour), paper, points, ..DrawnLine::default() }
+        ChartLine { name: format!("{colour}"), colour: Some(colour), paper, points, ..ChartLine::default() }
     }
 
-    fn figure(panels: Vec<DrawnPanel>) -> DrawnFigure {
-        let across = FigureAxis { scale: Scale::Linear([0.0, 4.0]), ..FigureAxis::default() };
-        DrawnFigure { across, panels, ..DrawnFigure::default() }
+    fn figure(panels: Vec<ChartPanel>) -> Chart {
+        let across = ChartAxis { scale: Scale::Linear([0.0, 4.0]), ..ChartAxis::default() };
+        Chart { across, panels, ..Chart::default() }
     }
 
-    fn merit(lines: Vec<DrawnLine>, printed: Vec<PaperNumber>) -> Option<Merit> {
-        Merit::of(&figure(vec![DrawnPanel { lines, printed, ..DrawnPanel::default() }]))
+    fn merit(lines: Vec<ChartLine>, printed: Vec<PaperNumber>) -> Option<Merit> {
+        Merit::of(&figure(vec![ChartPanel { lines, printed, ..ChartPanel::default() }]))
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Figures of small runs that were made up.
 
 use super::{
-    DrawnFigure, FigurePlan, Limit, MeasurePlan, Over, PanelPlan, PaperCurve, Scale,
+    FigurePlan, Limit, MeasurePlan, Over, PanelPlan, PaperCurve,
     evaluate::{Evaluation, MeasuredRun},
     merit::Merit,
 };
 use crate::{
+    chart::{Chart, Scale, Size},
     live::{StageSecond, TargetSecond, TimelineSecond},
     series::value::Value,
     summary::{Arm, Measured, Measures, PhaseSummary, PlannedLoad, Times},
@@ -54,12 +55,17 @@ fn panel(title: &str, draw: &[(&str, &str)]) -> PanelPlan {
     PanelPlan { title: title.to_owned(), draw: draw.iter().map(measure).collect(), ..PanelPlan::default() }
 }
 
-fn drawn(plan: &FigurePlan) -> DrawnFigure {
+fn drawn(plan: &FigurePlan) -> Chart {
     let arms = [arm("none", 1000.0), arm("seda", 100.0)];
     let timeline = timeline();
     let run = MeasuredRun { arms: &arms, arm_runs: &[], timeline: &timeline };
     let order = vec!["none".to_owned(), "seda".to_owned()];
     Evaluation { plan, run, block: 1, order }.figure("made-up: <two> arms".to_owned())
+}
+
+/// An element a line.
+fn in_lines(svg: &str) -> String {
+    svg.replace("><", ">\n<")
 }
 
 fn over_the_load() -> FigurePlan {
@@ -89,7 +95,7 @@ fn over_the_load() -> FigurePlan {
 fn over_the_load_a_point_is_a_phase_and_the_papers_curve_has_the_colour_of_its_line() {
     let figure = drawn(&over_the_load());
     assert_eq!(figure.across.scale, Scale::Log(vec![1.0, 2.0, 4.0]));
-    assert_eq!((figure.across.title.as_str(), figure.panels[0].title.as_str()), ("users", "90th percentile, s"));
+    assert_eq!((figure.across.title.as_str(), figure.panels[0].with_unit().as_str()), ("users", "90th percentile, s"));
     let names: Vec<&str> = figure.legend().iter().map(|line| line.name.as_str()).collect();
     assert_eq!(names, ["none", "seda", "paper, control (digitised)"]);
     let [none, seda, paper] = &figure.panels[0].lines[..] else { panic!("three lines") };
@@ -103,7 +109,10 @@ fn over_the_load_a_point_is_a_phase_and_the_papers_curve_has_the_colour_of_its_l
     );
     assert_eq!((seda.colour, paper.colour, paper.paper), (Some(1), Some(1), true));
     assert_eq!(figure.panels[1].lines[0].colour, Some(1), "a line has its colour in every panel");
-    insta::assert_snapshot!("over_the_load", figure.to_svg());
+    let svg = figure.to_svg(&Size::FIGURE);
+    let (head, body) = svg.split_once("<style>").expect("a style sheet");
+    let (_, body) = body.split_once("</style>").expect("an end");
+    insta::assert_snapshot!("over_the_load", in_lines(&format!("{head}{body}")));
 }
 
 #[test]
@@ -131,8 +140,9 @@ fn points_of_a_scatter_are_all_marked_in_whatever_order_they_come_and_have_a_cub
     let figure = Evaluation { plan: &plan, run, block: 1, order: vec!["seda".to_owned()] }.figure(String::new());
     let [points, cubic] = &figure.panels[0].lines[..] else { panic!("points and a cubic") };
     assert!(!points.fitted && cubic.fitted && cubic.colour == points.colour && cubic.points.len() == 61);
-    let marks = figure.to_svg().matches("<title>seda: ").count();
-    assert_eq!(marks, 4, "each point has a mark, the cubic has none");
+    let svg = figure.to_svg(&Size::FIGURE);
+    let (marks, told) = (svg.matches("class=\"mark c0\"").count(), svg.matches("\nseda: ").count());
+    assert_eq!((marks, told), (1 + 4, 4), "the legend and each point have a mark, the cubic has none");
     let merit = Merit::of(&figure).expect("a number of the paper");
     assert_eq!(merit.numbers[0].ours, Some(Value::known(0.1)), "in the unit of the panel");
     assert!((merit.median_distance.expect("known") - 0.75).abs() < 1e-9 && !plan.reads_parts());
@@ -152,7 +162,7 @@ fn bars_are_of_types_phases_or_arms() {
     let figure = drawn(&types);
     let points = &figure.panels[0].lines[1].points;
     assert_eq!(points, &[(0.0, Some(Value::known(0.1))), (1.0, Some(Value::known(0.2)))]);
-    insta::assert_snapshot!("bars", figure.to_inline_svg());
+    insta::assert_snapshot!("bars", in_lines(&figure.inline(&Size::FIGURE).into_string()));
 
     let figure = drawn(&FigurePlan::undeclared());
     assert_eq!(figure.across.scale, Scale::Groups(["at-1", "at-2", "at-4"].map(str::to_owned).into()));
@@ -174,12 +184,13 @@ fn names_in_two_rows_have_room_above_the_next_panel() {
     let heights = ["search", "show message"].map(|last| {
         let types = ["login", "refile", "delete", "list", "read", "open", last].map(str::to_owned).into();
         let panels = ["one", "two"].map(|title| panel(title, &[("", "response_time.p90")])).into();
-        let svg = drawn(&FigurePlan { over: Over::Types, types, panels, ..over_the_load() }).to_inline_svg();
+        let figure = drawn(&FigurePlan { over: Over::Types, types, panels, ..over_the_load() });
+        let svg = figure.inline(&Size::FIGURE).into_string();
         let (_, rest) = svg.split_once("viewBox=\"0 0 480 ").expect("a size");
         let (height, _) = rest.split_once('"').expect("a number");
         height.parse::<f64>().expect("a number")
     });
-    assert_eq!(heights[1] - heights[0], 22.0, "a row for each panel");
+    assert_eq!(heights[1] - heights[0], 26.0, "a row for each panel");
 }
 
 #[test]
@@ -193,9 +204,9 @@ fn over_time_a_gauge_is_drawn_second_by_second_and_phases_have_walls() {
     let figure = drawn(&plan);
     let line = &figure.panels[0].lines[0];
     assert_eq!((line.points.len(), line.points[29]), (30, (29.5, Some(Value::known(1.0)))));
-    assert_eq!(figure.across.walls.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [0.0, 10.0, 20.0]);
+    assert_eq!(figure.across.bands.iter().map(|band| band.from).collect::<Vec<_>>(), [0.0, 10.0, 20.0]);
     assert_eq!(figure.across.scale, Scale::Linear([0.0, 30.0]));
-    assert!(!figure.is_empty());
+    assert!(figure.panels[0].values().next().is_some());
     let part = FigurePlan { phases: vec!["at-2".to_owned()], ..plan };
     assert_eq!(drawn(&part).across.scale, Scale::Linear([10.0, 20.0]));
 }
@@ -223,9 +234,9 @@ fn a_gauge_of_every_fifth_second_is_joined_and_a_longer_gap_is_one() {
 
 #[test]
 fn names_are_escaped_and_nothing_is_loaded() {
-    let svg = drawn(&over_the_load()).to_svg();
+    let svg = drawn(&over_the_load()).to_svg(&Size::FIGURE);
     assert!(svg.contains("made-up: &lt;two&gt; arms") && svg.starts_with("<svg xmlns"));
     let address = "http://www.w3.org/2000/svg";
     assert!(!svg.replace(address, "").contains("http") && !svg.contains("<script") && !svg.contains("url("));
-    assert!(svg.contains("<title>none: &gt;= 60") || svg.contains("h8l-4 -8z"), "a bound has an arrow");
+    assert!(svg.contains("\nnone: &gt;= 60") && svg.contains("h8l-4 -8z"), "a bound has an arrow");
 }

@@ -16,14 +16,12 @@ use crate::{
 
 mod answer;
 pub mod atlas;
-mod chart;
 mod facts;
+mod figures;
 mod gates;
-mod layout;
 mod markup;
 mod measures;
 mod page;
-mod palette;
 mod pictures;
 mod processes;
 mod replay_lag;
@@ -31,6 +29,7 @@ mod tables;
 
 use markup::{shown, wide};
 use page::page;
+pub use pictures::{chart_over_load, chart_over_time};
 
 /// The document.
 pub fn document(run: &RunFiles) -> String {

@@ -3,7 +3,8 @@
 use std::{fmt::Write as _, path::PathBuf};
 
 use analysis::{
-    figure::{DrawnFigure, merit::Merit},
+    chart::Chart,
+    figure::merit::Merit,
     judge::claims::{LetteredClaim, Paper, lettered_claims},
     summary::{GateFinding, Mode, RunSummary, ThresholdResult, Validity},
     text::counted,
@@ -41,7 +42,7 @@ impl Artefact {
         experiment: &Experiment,
         ids: Vec<&'static str>,
         summary: &RunSummary,
-        figure: &DrawnFigure,
+        figure: &Chart,
         results: PathBuf,
     ) -> Self {
         let Experiment { name, about, paper, tried, rows, .. } = experiment;

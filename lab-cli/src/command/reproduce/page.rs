@@ -6,7 +6,7 @@ use std::{
 };
 
 use analysis::{
-    figure::DrawnFigure,
+    chart::Chart,
     report::html::atlas::{AtlasArtefact, AtlasPage, MARK},
     summary::RunSummary,
 };
@@ -60,7 +60,7 @@ pub fn shown(
     experiment: &Experiment,
     artefact: &Artefact,
     summary: &RunSummary,
-    figure: DrawnFigure,
+    figure: Chart,
     args: &ReproduceArgs,
 ) -> AtlasArtefact {
     let entry = Library::find(&experiment.name);

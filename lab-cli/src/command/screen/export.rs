@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use analysis::{
-    folder::Recorded,
-    judge::gates::first_kept,
+    chart::Size,
     report::{RunFiles, html},
 };
 
@@ -12,18 +11,13 @@ use crate::{exit::Failure, store::put_in_place, tui::Export};
 
 /// Puts it there; what was done, in a line.
 pub fn put(what: Export, folder: &Path, table: &str) -> Result<String, Failure> {
+    let whole = || -> Result<RunFiles, Failure> {
+        let run = RunFiles::read(folder)?;
+        run.ok_or_else(|| Failure::because(format!("{} has no summary", folder.display())))
+    };
     let (name, bytes) = match what {
-        Export::Report => {
-            let run = RunFiles::read(folder)?;
-            let run = run.ok_or_else(|| Failure::because(format!("{} has no summary", folder.display())))?;
-            ("report.html", html::document(&run).into_bytes())
-        }
-        Export::Picture => {
-            let recorded = Recorded::read(folder)?;
-            let shape = recorded.shape().ok_or_else(|| Failure::because("the run does not say what it was to be"))?;
-            let block = recorded.summary.as_ref().map_or(1, |summary| first_kept(&summary.arms));
-            ("over-time.svg", analysis::series::svg(shape, &recorded.timeline, block).into_bytes())
-        }
+        Export::Report => ("report.html", html::document(&whole()?).into_bytes()),
+        Export::Picture => ("over-time.svg", html::chart_over_time(&whole()?).to_svg(&Size::FILE).into_bytes()),
         Export::Table | Export::Folder => ("table.md", table.as_bytes().to_vec()),
     };
     let path = folder.join(name);

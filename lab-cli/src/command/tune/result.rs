@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use analysis::{
-    figure::{DrawnFigure, DrawnLine, DrawnPanel, FigureAxis, Scale},
+    chart::{Chart, ChartAxis, ChartLine, ChartPanel, Scale},
     goal::{Goal, GoalFound},
     judge::compare::{ComparisonFamily, Metric, in_metric, words},
     live::value_in_words,
@@ -254,7 +254,7 @@ impl Tuned {
     }
 
     /// A parameter turned alone: the measure over its range.
-    pub fn slice_figure(&self, number: usize) -> DrawnFigure {
+    pub fn slice_figure(&self, number: usize) -> Chart {
         let TunedKnob { name, slice, value, before, .. } = &self.knobs[number];
         let at: Vec<f64> = slice.points.iter().map(|point| point.at).collect();
         let scale = match (slice.log, &at[..]) {
@@ -262,19 +262,19 @@ impl Tuned {
             _ => Scale::Log(at),
         };
         let points = slice.points.iter().map(|point| (point.at, point.mean.map(Value::known))).collect();
-        let line = DrawnLine {
+        let line = ChartLine {
             name: format!("{}, all else as the best has it", self.arm),
             colour: Some(0),
             points,
-            ..DrawnLine::default()
+            ..ChartLine::default()
         };
         let times = slice.points.iter().all(|point| point.value.ends_with('s'));
         let unit = if times { " (s)" } else { "" };
         let before = before.as_ref().map_or_else(String::new, |before| format!("; before {before}"));
-        DrawnFigure {
+        Chart {
             title: format!("{}: {} in {}, training seeds", self.experiment, self.goal, self.phase),
-            across: FigureAxis { title: format!("{name}{unit}"), scale, joined: true, walls: Vec::new() },
-            panels: vec![DrawnPanel { title: self.goal.clone(), lines: vec![line], ..DrawnPanel::default() }],
+            across: ChartAxis { title: format!("{name}{unit}"), scale, ..ChartAxis::default() },
+            panels: vec![ChartPanel { title: self.goal.clone(), lines: vec![line], ..ChartPanel::default() }],
             notes: vec![format!("Best: {value}{before}.")],
         }
     }

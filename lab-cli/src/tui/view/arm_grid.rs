@@ -1,14 +1,11 @@
 //! Arms side by side while they run: goodput and response times of each that is over under the one that runs.
 
-use analysis::{
-    series::value::Value,
-    text::{self, scrubbed},
-};
+use analysis::text::{self, scrubbed};
 use ratatui::{Frame, layout::Rect};
 
 use super::{
     charts::{span, up_to_all},
-    plot::{Plot, Series, decades, log},
+    plot::{Plot, Series, Upright, decades},
 };
 use crate::tui::{
     Palette,
@@ -31,17 +28,7 @@ pub(super) fn response_time(frame: &mut Frame<'_>, area: Rect, state: &State, pa
     let mut series = series(state, percentile, palette);
     let axis =
         decades(series.iter().flat_map(|series| &series.points).filter_map(|(_, value)| Some((*value)?.at)), target);
-    for (_, value) in series.iter_mut().flat_map(|series| &mut series.points) {
-        *value = value.map(|value| value.map(log));
-    }
-    let target = Series {
-        name: format!("target {}", text::time(target)),
-        style: palette.target(),
-        mark: '=',
-        points: across(state).map(|x| (x, Some(Value::known(log(target))))).to_vec(),
-        ..Series::default()
-    };
-    series.push(target);
+    series.push(Series::level(&format!("target {}", text::time(target)), target, across(state), palette));
     plot(["[2]", percentile.name()], state, axis, series).draw(frame, area, palette);
 }
 
@@ -69,12 +56,7 @@ fn across(state: &State) -> [f64; 2] {
     state.running.as_ref().map_or_else(whole, |running: &Running| span(state, running))
 }
 
-fn plot(
-    [key, title]: [&'static str; 2],
-    state: &State,
-    (y, labels): ([f64; 2], Vec<String>),
-    series: Vec<Series>,
-) -> Plot<'static> {
+fn plot([key, title]: [&'static str; 2], state: &State, up: Upright, series: Vec<Series>) -> Plot<'static> {
     // The arm that runs is drawn over the others.
     let front = state.running.as_ref().map(|_| 0);
     Plot {
@@ -82,8 +64,7 @@ fn plot(
         title,
         span: across(state),
         unit: "s",
-        y,
-        labels,
+        up,
         phases: state.phase_ends(),
         series,
         front,

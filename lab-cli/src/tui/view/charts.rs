@@ -13,7 +13,7 @@ use ratatui::{
     widgets::{Block, Borders},
 };
 
-use super::plot::{Plot, Series, decades, from_zero, log};
+use super::plot::{Plot, Series, Upright, decades, from_zero};
 use crate::tui::{
     Palette,
     state::{Running, State},
@@ -30,7 +30,7 @@ pub(super) fn rates(frame: &mut Frame<'_>, area: Rect, state: &State, palette: P
         filled: name == "in time",
     };
     let admitted = |s: &TimelineSecond| s.planned.saturating_sub(s.rejected + s.connect_failed);
-    let mut series = vec![
+    let series = vec![
         of("in time", palette.good(), '+', |s| s.served),
         of("offered", palette.offered(), '.', |s| s.planned),
         of("admitted", palette.admitted(), '-', admitted),
@@ -38,15 +38,9 @@ pub(super) fn rates(frame: &mut Frame<'_>, area: Rect, state: &State, palette: P
     ];
     let top = |series: &[Series]| highest(series.iter().flat_map(|s| &s.points));
     let in_time = top(&series[..1]);
-    let ([low, high], labels) = if top(&series) > LOST * in_time.max(1.0) {
-        for (_, value) in series.iter_mut().flat_map(|series| &mut series.points) {
-            *value = value.map(|value| value.map(log_of_a_rate));
-        }
-        rate_decades(top(&series))
-    } else {
-        up_to_all(&series, "/s")
-    };
-    let plot = plot(["[1]", "requests"], String::new(), state, running, ([low, high], labels), series);
+    let lost = top(&series) > LOST * in_time.max(1.0);
+    let up = if lost { rate_decades(top(&series)) } else { up_to_all(&series, "/s") };
+    let plot = plot(["[1]", "requests"], String::new(), state, running, up, series);
     Plot { front: Some(0), ..plot }.draw(frame, area, palette);
 }
 
@@ -54,20 +48,15 @@ pub(super) fn rates(frame: &mut Frame<'_>, area: Rect, state: &State, palette: P
 /// under a peak of retries.
 const LOST: f64 = 4.0;
 
-/// One a second and nothing are one place: both are at the foot of the axis.
-fn log_of_a_rate(per_second: f64) -> f64 {
-    libm::log10(per_second.max(1.0))
-}
-
-/// Whole decades from one a second up to the logarithm of the highest rate.
-fn rate_decades(highest: f64) -> ([f64; 2], Vec<String>) {
-    let high = highest.ceil().max(1.0);
+/// Whole decades from one a second up to the highest rate. One a second and nothing are one place: both are at the foot.
+fn rate_decades(highest: f64) -> Upright {
+    let high = libm::log10(highest).ceil().max(1.0);
     let label = |at: u32| match at {
         0 => "<= 1".to_owned(),
         at if f64::from(at) < high => text::rate(libm::pow(10.0, f64::from(at))),
         at => format!("{}/s", text::rate(libm::pow(10.0, f64::from(at)))),
     };
-    ([0.0, high], (0..=high as u32).map(label).collect())
+    Upright { ends: [0.0, high], labels: (0..=high as u32).map(label).collect(), log: true }
 }
 
 /// Response times on a logarithmic axis: without control they are a hundred times the target.
@@ -82,18 +71,12 @@ pub(super) fn response_time(frame: &mut Frame<'_>, area: Rect, state: &State, pa
     let newest = running.latest().and_then(measured);
     let late = newest.is_some_and(|value| value.at > target);
     let series = vec![
-        Series {
-            name: "target".to_owned(),
-            style: palette.target(),
-            mark: '=',
-            points: [0.0, end].map(|x| (x, Some(Value::known(log(target))))).to_vec(),
-            ..Series::default()
-        },
+        Series::level("target", target, [0.0, end], palette),
         Series {
             name: name.to_owned(),
             style: if late { palette.bad() } else { palette.good() },
             mark: 'o',
-            points: points(running, |second| measured(second).map(|value| value.map(log))),
+            points: points(running, |second| measured(second)),
             ..Series::default()
         },
     ];
@@ -126,8 +109,8 @@ pub(super) fn users(frame: &mut Frame<'_>, area: Rect, state: &State, palette: P
             Series { name: scrubbed(state), style, mark, points: points(running, of), ..Series::default() }
         })
         .collect();
-    let (y, labels) = up_to_all(&series, "");
-    plot(["[6]", "users"], String::new(), state, running, (y, labels), series).draw(frame, area, palette);
+    let up = up_to_all(&series, "");
+    plot(["[6]", "users"], String::new(), state, running, up, series).draw(frame, area, palette);
 }
 
 fn empty(frame: &mut Frame<'_>, area: Rect, title: &'static str) {
@@ -142,7 +125,7 @@ fn highest<'a>(points: impl Iterator<Item = &'a (f64, Option<Value>)>) -> f64 {
     points.filter_map(|(_, value)| Some((*value)?.at)).fold(0.0, f64::max)
 }
 
-pub(super) fn up_to_all(series: &[Series], unit: &str) -> ([f64; 2], Vec<String>) {
+pub(super) fn up_to_all(series: &[Series], unit: &str) -> Upright {
     from_zero(highest(series.iter().flat_map(|s| &s.points)).max(1.0) * 1.05, unit)
 }
 
@@ -163,7 +146,7 @@ fn plot(
     latest: String,
     state: &State,
     running: &Running,
-    (y, labels): ([f64; 2], Vec<String>),
+    up: Upright,
     series: Vec<Series>,
 ) -> Plot<'static> {
     let marks = running.marks.iter().copied().collect();
@@ -173,8 +156,7 @@ fn plot(
         latest,
         span: span(state, running),
         unit: "s",
-        y,
-        labels,
+        up,
         places: Vec::new(),
         phases: state.phase_ends(),
         cursor: None,
@@ -190,10 +172,8 @@ mod tests {
 
     #[test]
     fn an_axis_of_rates_goes_by_factors_of_ten_from_one_a_second() {
-        assert_eq!(
-            rate_decades(log_of_a_rate(1100.0)),
-            ([0.0, 4.0], ["<= 1", "10", "100", "1000", "10000/s"].map(str::to_owned).to_vec())
-        );
-        assert_eq!([0.0, 1.0, 100.0].map(log_of_a_rate), [0.0, 0.0, 2.0]);
+        let up = rate_decades(1100.0);
+        assert_eq!((up.ends, &up.labels.join(" ")[..]), ([0.0, 4.0], "<= 1 10 100 1000 10000/s"));
+        assert_eq!([0.0, 1.0, 100.0].map(|rate| up.at(rate)), [0.0, 0.0, 2.0]);
     }
 }

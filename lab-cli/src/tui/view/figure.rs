@@ -3,16 +3,13 @@
 use std::fmt::Write as _;
 
 use analysis::{
-    figure::{DrawnFigure, DrawnLine, DrawnPanel, Scale},
-    series::{
-        axis::{Axis, shown},
-        value::Value,
-    },
-    text::scrubbed,
+    chart::{Chart, ChartLine, ChartPanel, Scale},
+    series::axis::{Axis, shown},
+    text::{scrubbed, wrapped},
 };
-use ratatui::{Terminal, backend::TestBackend, buffer::Buffer, style::Style};
+use ratatui::{Terminal, backend::TestBackend, buffer::Buffer};
 
-use super::plot::{Plot, Series};
+use super::plot::{Plot, Series, Upright};
 use crate::tui::Palette;
 
 /// Columns of a figure.
@@ -24,16 +21,18 @@ const BAR: usize = 34;
 const OURS: [char; 6] = ['o', 'x', '+', '*', '#', '%'];
 const PAPERS: [char; 4] = ['.', ',', '\'', '`'];
 const LIMIT: char = '=';
+/// A space at which no line ends.
+const GLUE: &str = "\u{0}";
 
 /// The figure in lines of text.
-pub fn printed(figure: &DrawnFigure) -> String {
+pub fn printed(figure: &Chart) -> String {
     let mut text = String::new();
     match &figure.across.scale {
         Scale::Groups(groups) => figure.panels.iter().for_each(|panel| bars(&mut text, panel, groups)),
         scale => {
             for panel in &figure.panels {
                 // Writing to a string cannot fail.
-                let _ = writeln!(text, "  {}", scrubbed(&panel.title));
+                let _ = writeln!(text, "  {}", scrubbed(&panel.with_unit()));
                 text.push_str(&plotted(figure, panel, scale));
             }
             let _ = writeln!(text, "  {:>1$}", scrubbed(&figure.across.title), usize::from(WIDTH) - 2);
@@ -41,45 +40,32 @@ pub fn printed(figure: &DrawnFigure) -> String {
         }
     }
     for note in &figure.notes {
-        wrapped(&mut text, scrubbed(note).split_whitespace());
+        text.push_str(&in_lines(&scrubbed(note)));
     }
     text
 }
 
-fn legend(text: &mut String, figure: &DrawnFigure) {
+fn legend(text: &mut String, figure: &Chart) {
     let lines = figure.legend();
-    let mark = |line: &DrawnLine| mark(&lines, line);
+    let mark = |line: &ChartLine| mark(&lines, line);
     let mut entries: Vec<String> =
-        lines.iter().map(|line| format!("{} {}", mark(line), scrubbed(&line.name)).replace(' ', "\u{a0}")).collect();
+        lines.iter().map(|line| format!("{} {}", mark(line), scrubbed(&line.name))).collect();
     let mut limits: Vec<&str> =
-        figure.panels.iter().filter_map(|panel| Some(panel.limit.as_ref()?.name.as_str())).collect();
+        figure.panels.iter().flat_map(|panel| &panel.against).map(|limit| limit.name.as_str()).collect();
     limits.dedup();
-    entries.extend((!limits.is_empty()).then(|| format!("{LIMIT} {}", limits.join(", ")).replace(' ', "\u{a0}")));
-    // More room between two of them than within one.
-    entries.iter_mut().skip(1).for_each(|entry| entry.insert(0, '\u{a0}'));
-    let mut rows = String::new();
-    wrapped(&mut rows, entries.iter().map(String::as_str));
-    text.push_str(&rows.replace('\u{a0}', " "));
+    entries.extend((!limits.is_empty()).then(|| format!("{LIMIT} {}", limits.join(", "))));
+    // An entry is kept together, and there is more room between two of them than within one.
+    let entries: Vec<String> = entries.iter().map(|entry| entry.replace(' ', GLUE)).collect();
+    text.push_str(&in_lines(&entries.join(&format!(" {GLUE}"))).replace(GLUE, " "));
 }
 
-/// Lines of words, as wide as the figure.
-fn wrapped<'a>(text: &mut String, words: impl Iterator<Item = &'a str>) {
-    let mut room = 0;
-    for word in words {
-        let wide = word.chars().count() + 1;
-        if wide > room {
-            text.push_str(if text.is_empty() || text.ends_with('\n') { " " } else { "\n " });
-            room = usize::from(WIDTH) - 2;
-        }
-        text.push(' ');
-        text.push_str(word);
-        room = room.saturating_sub(wide);
-    }
-    text.push('\n');
+/// The text in lines as wide as the figure.
+fn in_lines(text: &str) -> String {
+    wrapped(text, usize::from(WIDTH) - 3).iter().map(|line| format!("  {line}\n")).collect()
 }
 
 /// Ours by their colour's number, the paper's by their own.
-fn mark(legend: &[&DrawnLine], line: &DrawnLine) -> char {
+fn mark(legend: &[&ChartLine], line: &ChartLine) -> char {
     if line.paper {
         let number = legend.iter().filter(|line| line.paper).position(|known| known.name == line.name).unwrap_or(0);
         PAPERS[number % PAPERS.len()]
@@ -89,46 +75,36 @@ fn mark(legend: &[&DrawnLine], line: &DrawnLine) -> char {
 }
 
 /// A panel with its axes.
-fn plotted(figure: &DrawnFigure, panel: &DrawnPanel, scale: &Scale) -> String {
-    let (least, most) = panel.extent();
-    let up = if panel.log { Axis::decades(least, most) } else { Axis::linear(least, most) };
-    let y = |value: Value| value.map(|at| if up.log { libm::log10(at.max(1e-6)) } else { at });
+fn plotted(figure: &Chart, panel: &ChartPanel, scale: &Scale) -> String {
+    let up = panel.up();
     let (span, places) = to_the_right(scale);
     let x = |at: f64| if matches!(scale, Scale::Log(_)) { libm::log10(at.max(1e-6)) } else { at };
     let lines = figure.legend();
-    let limit = panel.limit.iter().map(|limit| Series {
-        name: String::new(),
-        style: Style::new(),
-        mark: LIMIT,
-        points: span.map(|x| (x, Some(y(Value::known(limit.at))))).to_vec(),
-        ..Series::default()
-    });
+    let limits = panel.against.iter().flat_map(|limit| &limit.points);
+    let limits = limits.map(|(_, at)| Series::level("", *at, span, Palette::Plain));
     // What is drawn last is above all else: ours.
     let paper_first =
         panel.lines.iter().filter(|line| line.paper).chain(panel.lines.iter().rev().filter(|line| !line.paper));
     let series = paper_first.map(|line| Series {
-        name: String::new(),
-        style: Style::new(),
         mark: mark(&lines, line),
         points: line
             .points
             .iter()
             .flat_map(|(at, value)| {
                 // A gap after each keeps points apart.
-                let gap = (!figure.across.joined && !line.paper && !line.fitted).then_some((x(*at), None));
-                [Some((x(*at), value.map(y))), gap].into_iter().flatten()
+                let gap = (figure.across.scattered && !line.paper && !line.fitted).then_some((x(*at), None));
+                [Some((x(*at), *value)), gap].into_iter().flatten()
             })
             .collect(),
         ..Series::default()
     });
-    let (top, labels) = if up.log { (up.to, up.ticks.clone()) } else { round_top(&up, most) };
+    let (top, labels) = if up.log { (up.to, up.ticks.clone()) } else { round_top(&up, panel.extent().1) };
     let plot = Plot {
         span,
-        y: [up.from, top],
-        labels: labels.into_iter().map(shown).collect(),
+        up: Upright { ends: [up.from, top], labels: labels.into_iter().map(shown).collect(), log: up.log },
         places,
-        phases: figure.across.walls.iter().skip(1).map(|(at, _)| (*at, String::new())).collect(),
-        series: limit.chain(series).collect(),
+        phases: figure.across.bands.iter().skip(1).map(|band| (band.from, String::new())).collect(),
+        series: limits.chain(series).collect(),
         ..Plot::default()
     };
     let Ok(mut terminal) = Terminal::new(TestBackend::new(WIDTH, HEIGHT));
@@ -156,7 +132,7 @@ fn to_the_right(scale: &Scale) -> ([f64; 2], Vec<String>) {
             let labelled = if even { values.clone() } else { ends.to_vec() };
             (ends.map(libm::log10), labelled.into_iter().map(shown).collect())
         }
-        Scale::Groups(_) => ([0.0, 1.0], Vec::new()),
+        Scale::Shares(_) | Scale::Groups(_) => ([0.0, 1.0], Vec::new()),
     }
 }
 
@@ -171,16 +147,15 @@ fn rows(buffer: &Buffer) -> String {
 }
 
 /// A bar for each line in each group, with its value.
-fn bars(text: &mut String, panel: &DrawnPanel, groups: &[String]) {
-    let mut lines: Vec<&DrawnLine> = panel.lines.iter().collect();
-    lines.sort_by_key(|line| (line.colour.unwrap_or(usize::MAX), line.paper));
-    let (least, most) = panel.extent();
-    let up = if panel.log { Axis::decades(least, most) } else { Axis::linear(least, most) };
+fn bars(text: &mut String, panel: &ChartPanel, groups: &[String]) {
+    let (lines, up) = (panel.bars(), panel.up());
     let scale =
         if panel.log { format!(" (bars by factors of ten, from {})", shown(up.ticks[0])) } else { String::new() };
-    let _ = writeln!(text, "  {}{scale}", scrubbed(&panel.title));
-    if let Some(limit) = &panel.limit {
-        let _ = writeln!(text, "  {}: {}", scrubbed(&limit.name), shown(limit.at));
+    let _ = writeln!(text, "  {}{scale}", scrubbed(&panel.with_unit()));
+    for limit in &panel.against {
+        for (_, at) in &limit.points {
+            let _ = writeln!(text, "  {}: {}", scrubbed(&limit.name), shown(*at));
+        }
     }
     let wide = lines.iter().map(|line| line.name.chars().count()).max().unwrap_or(0).min(34);
     for (number, group) in groups.iter().enumerate() {
@@ -209,28 +184,31 @@ fn digits(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use analysis::figure::{FigureAxis, Limit};
+    use analysis::{
+        chart::{Against, ChartAxis},
+        series::value::Value,
+    };
 
     use super::*;
 
-    fn line(name: &str, colour: Option<usize>, paper: bool, points: &[(f64, f64)]) -> DrawnLine {
+    fn line(name: &str, colour: Option<usize>, paper: bool, points: &[(f64, f64)]) -> ChartLine {
         let points = points.iter().map(|(x, y)| (*x, Some(Value::known(*y)))).collect();
-        DrawnLine { name: name.to_owned(), colour, paper, points, ..DrawnLine::default() }
+        ChartLine { name: name.to_owned(), colour, paper, points, ..ChartLine::default() }
     }
 
-    fn figure(scale: Scale) -> DrawnFigure {
+    fn figure(scale: Scale) -> Chart {
         let lines = vec![
             line("none", Some(0), false, &[(0.0, 1.0), (1.0, 10.0), (2.0, 100.0)]),
             line("seda", Some(1), false, &[(0.0, 1.0), (1.0, 3.0), (2.0, 6.0)]),
             line("paper, control (digitised)", Some(1), true, &[(0.0, 0.5), (2.0, 5.0)]),
         ];
-        let limit = Some(Limit { name: "target".to_owned(), at: 10.0 });
+        let against = vec![Against::level("target", 10.0)];
         let panel =
-            DrawnPanel { title: "90th percentile, s".to_owned(), log: true, limit, lines, ..DrawnPanel::default() };
-        let across = FigureAxis { title: "time, s".to_owned(), scale, joined: true, walls: Vec::new() };
+            ChartPanel { title: "90th percentile, s".to_owned(), log: true, against, lines, ..ChartPanel::default() };
+        let across = ChartAxis { title: "time, s".to_owned(), scale, ..ChartAxis::default() };
         let notes =
             vec!["Made up: a sentence that is so long that it does not fit on a line of 80 columns.".to_owned()];
-        DrawnFigure { title: "made up".to_owned(), across, panels: vec![panel], notes }
+        Chart { title: "made up".to_owned(), across, panels: vec![panel], notes }
     }
 
     #[test]

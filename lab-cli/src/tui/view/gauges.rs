@@ -15,7 +15,7 @@ use ratatui::{
 
 use super::{
     charts::span,
-    plot::{Plot, Series, decades, from_zero, log},
+    plot::{Plot, Series, decades, from_zero},
 };
 use crate::tui::{
     Palette,
@@ -102,18 +102,15 @@ fn plot(
     names: &[&str],
     palette: Palette,
 ) -> Plot<'static> {
-    let to = |value: f64| if kind == Kind::Times { log(value) } else { value };
     let value = |second: &TimelineSecond, name: &str| stage_second(second, stage)?.shows(name);
     let series = |(n, name): (usize, &&str)| {
         let (style, mark) = palette.line(n);
-        let point = |second: &TimelineSecond| {
-            (f64::from(second.second) + 0.5, value(second, name).map(|value| Value::known(to(value))))
-        };
+        let point = |second: &TimelineSecond| (f64::from(second.second) + 0.5, value(second, name).map(Value::known));
         Series { name: scrubbed(name), style, mark, points: running.shown().map(point).collect(), ..Series::default() }
     };
     let all = || names.iter().flat_map(|name| running.shown().filter_map(move |second| value(second, name)));
     let target = state.objective_ms().unwrap_or(1000.0);
-    let (y, labels) = match kind {
+    let up = match kind {
         Kind::Times => decades(all(), target),
         Kind::Rates => from_zero(all().fold(1.0, f64::max) * 1.05, "/s"),
         Kind::Counts => from_zero(all().fold(1.0, f64::max) * 1.05, ""),
@@ -121,8 +118,7 @@ fn plot(
     Plot {
         span: span(state, running),
         unit: "s",
-        y,
-        labels,
+        up,
         phases: state.phase_ends(),
         marks: running.marks.iter().copied().collect(),
         series: names.iter().enumerate().map(series).collect(),

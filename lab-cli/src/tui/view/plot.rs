@@ -1,6 +1,7 @@
 //! Curves over time, told apart by colour and by their marks.
 
 use analysis::{
+    chart::Point,
     series::value::{Value, arrows},
     text,
 };
@@ -18,15 +19,41 @@ use crate::tui::Palette;
 /// Between two arrows (`^`) of a line that is drawn at its bound, in columns.
 const ARROWS_APART: f64 = 4.0;
 
+/// The upright axis.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Upright {
+    /// The lowest and the highest value; where it goes by factors, their logarithms.
+    pub ends: [f64; 2],
+    /// Evenly spaced from the lowest to the highest.
+    pub labels: Vec<String>,
+    /// Logarithmic, by factors of ten.
+    pub log: bool,
+}
+
+impl Upright {
+    /// The position of a value; what a logarithmic axis has no place for is at its foot.
+    pub fn at(&self, value: f64) -> f64 {
+        if self.log { libm::log10(value).max(self.ends[0]) } else { value }
+    }
+}
+
 /// A curve: name (empty: it stands in no legend), style, the mark that tells it apart without colour, and its points; `None` is a gap.
 #[derive(Default)]
 pub(super) struct Series {
     pub name: String,
     pub style: Style,
     pub mark: char,
-    pub points: Vec<(f64, Option<Value>)>,
+    pub points: Vec<Point>,
     /// The area under the line is filled, where there is colour.
     pub filled: bool,
+}
+
+impl Series {
+    /// A value that others are held against, from end to end.
+    pub fn level(name: &str, at: f64, span: [f64; 2], palette: Palette) -> Self {
+        let points = span.map(|x| (x, Some(Value::known(at)))).to_vec();
+        Self { name: name.to_owned(), style: palette.target(), mark: '=', points, filled: false }
+    }
 }
 
 /// A phase: when it ends, and its name.
@@ -43,9 +70,7 @@ pub(super) struct Plot<'a> {
     /// The range of the horizontal axis, and its unit.
     pub span: [f64; 2],
     pub unit: &'static str,
-    pub y: [f64; 2],
-    /// Evenly spaced from the lowest to the highest.
-    pub labels: Vec<String>,
+    pub up: Upright,
     /// Evenly spaced from the left end to the right; empty: the ends of the span.
     pub places: Vec<String>,
     /// Phases in their order: where one ends and the next begins. Names are left out where they are empty.
@@ -70,7 +95,7 @@ impl Plot<'_> {
         let cursor = self.uprights(&Vec::from_iter(self.cursor), area);
         let mut datasets: Vec<Dataset<'_>> = Vec::new();
         let segments: Vec<(&Series, Vec<(f64, f64)>)> =
-            self.series.iter().flat_map(|s| segments(&s.points).into_iter().map(move |segment| (s, segment))).collect();
+            self.series.iter().flat_map(|s| self.segments(s).into_iter().map(move |segment| (s, segment))).collect();
         let filled = segments.iter().filter(|(series, _)| series.filled && !plain);
         datasets.extend(filled.map(|(series, segment)| {
             let style = series.style.add_modifier(Modifier::DIM);
@@ -82,7 +107,7 @@ impl Plot<'_> {
         // At least so far apart, in columns.
         let apart = (end - start) / f64::from(area.width.max(1)) * ARROWS_APART;
         let arrows: Vec<(&Series, Vec<(f64, f64)>)> =
-            self.series.iter().map(|series| (series, arrows(&series.points, apart))).collect();
+            self.series.iter().map(|series| (series, arrows(&self.placed(series), apart))).collect();
         let front = self.front.and_then(|front| self.series.get(front));
         let is_front = |series: &Series| front.is_some_and(|front| std::ptr::eq(front, series));
         let (above, below): (Vec<_>, Vec<_>) = segments.iter().partition(|(series, _)| is_front(series));
@@ -99,21 +124,31 @@ impl Plot<'_> {
             .border_style(palette.faint())
             .title(self.legend(area.width, palette))
             .title(Line::styled(self.latest_shown(area.width).to_owned(), palette.strong()).right_aligned());
-        let [low, high] = self.y;
         let axis = Axis::default().style(palette.faint());
         let chart = Chart::new(datasets)
             .block(block)
             .legend_position(None)
             .x_axis(axis.clone().bounds([start, end]).labels(self.ends()))
-            .y_axis(axis.bounds([low, high]).labels(self.labels.clone()));
+            .y_axis(axis.bounds(self.up.ends).labels(self.up.labels.clone()));
         frame.render_widget(chart, area);
         self.name_phases(frame, area, palette);
         self.tick(frame, area, palette);
     }
 
+    fn placed(&self, series: &Series) -> Vec<Point> {
+        series.points.iter().map(|(x, value)| (*x, value.map(|value| value.map(|at| self.up.at(at))))).collect()
+    }
+
+    /// Runs of points without a gap.
+    fn segments(&self, series: &Series) -> Vec<Vec<(f64, f64)>> {
+        let placed = self.placed(series);
+        let runs = placed.split(|(_, y)| y.is_none()).filter(|run| !run.is_empty());
+        runs.map(|run| run.iter().filter_map(|(x, y)| Some((*x, (*y)?.at))).collect()).collect()
+    }
+
     /// Upright lines at these times, as far as they are on the axis.
     fn uprights(&self, times: &[f64], area: Rect) -> Vec<Vec<(f64, f64)>> {
-        let ([start, end], [low, high]) = (self.span, self.y);
+        let ([start, end], [low, high]) = (self.span, self.up.ends);
         let rows = f64::from(area.height.max(2));
         let upright = |at: f64| -> Vec<(f64, f64)> {
             (0..area.height).map(|i| (at, low + (high - low) * f64::from(i) / (rows - 1.0))).collect()
@@ -177,7 +212,7 @@ impl Plot<'_> {
     /// The columns in which lines are drawn: what the chart leaves beside the labels of its axis.
     fn columns(&self, area: Rect) -> (u16, u16) {
         let wide = |text: &String| u16::try_from(text.chars().count()).unwrap_or(u16::MAX);
-        let labels = self.labels.iter().map(wide).max().unwrap_or(0);
+        let labels = self.up.labels.iter().map(wide).max().unwrap_or(0);
         let first = self.ends().first().map_or(0, |first| wide(first).saturating_sub(1));
         let left = area.left() + labels.max(first).min(area.width / 3) + 1;
         (left.min(area.right()), area.right())
@@ -258,23 +293,19 @@ fn upright(data: &[(f64, f64)], mark: char, style: Style) -> Dataset<'_> {
     Dataset::default().marker(Marker::Custom(mark)).style(style).data(data)
 }
 
-/// An axis from nothing up to here, in this unit: its ends and its labels.
-pub(super) fn from_zero(top: f64, unit: &str) -> ([f64; 2], Vec<String>) {
-    ([0.0, top], vec!["0".to_owned(), text::rate(top / 2.0), format!("{}{unit}", text::rate(top))])
+/// An axis from nothing up to here, in this unit.
+pub(super) fn from_zero(top: f64, unit: &str) -> Upright {
+    let labels = vec!["0".to_owned(), text::rate(top / 2.0), format!("{}{unit}", text::rate(top))];
+    Upright { ends: [0.0, top], labels, log: false }
 }
 
-/// A logarithmic axis that has these values and the target in it, in whole decades: its ends and its labels.
-pub(super) fn decades(values: impl Iterator<Item = f64>, target: f64) -> ([f64; 2], Vec<String>) {
+/// An axis of times, by factors of ten, that has these values and the target in it, in whole decades.
+pub(super) fn decades(values: impl Iterator<Item = f64>, target: f64) -> Upright {
     let (low, high) = values.fold((target, target * 1.01), |(low, high), ms| (low.min(ms), high.max(ms)));
-    let low = log(low).floor();
+    let low = libm::log10(low.max(0.1)).floor();
     let high = libm::log10(high).ceil().max(low + 1.0);
     let labels = (0..=(high - low) as usize).map(|i| short_time(libm::pow(10.0, low + i as f64))).collect();
-    ([low, high], labels)
-}
-
-/// The position of a time on the logarithmic axis.
-pub(super) fn log(ms: f64) -> f64 {
-    libm::log10(ms.max(0.1))
+    Upright { ends: [low, high], labels, log: true }
 }
 
 /// Axis labels: powers of ten.
@@ -286,13 +317,4 @@ fn short_time(ms: f64) -> String {
     } else {
         format!("{ms:.1} ms")
     }
-}
-
-/// Runs of points without a gap.
-fn segments(points: &[(f64, Option<Value>)]) -> Vec<Vec<(f64, f64)>> {
-    points
-        .split(|(_, y)| y.is_none())
-        .filter(|run| !run.is_empty())
-        .map(|run| run.iter().filter_map(|(x, y)| y.map(|y| (*x, y.at))).collect())
-        .collect()
 }

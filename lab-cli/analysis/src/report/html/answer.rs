@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::{markup::shown, palette::swatch};
+use super::markup::shown;
 use crate::{
     answer::{
         NO_CONCLUSION,
@@ -11,6 +11,7 @@ use crate::{
             shown_name, verdict_head,
         },
     },
+    chart::palette::swatch,
     report::RunFiles,
     summary::{AnswerColumn, ArmAnswer, ArmVerdictWord, BlockMedian, ColumnFigures, RunAnswer},
     text::{percent, rate, time},

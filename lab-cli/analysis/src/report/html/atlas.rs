@@ -1,14 +1,15 @@
 //! The atlas as one page: every artefact with its figure, its claims, what is not as in the paper, and the command that makes it
 //! again.
 
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
 
 use super::{
     markup::{head, shown, wide},
     page::page,
 };
 use crate::{
-    figure::{DrawnFigure, merit::Merit},
+    chart::{Chart, Size},
+    figure::merit::Merit,
     judge::claims::{ClaimCount, ClaimRow, LetteredClaim, Paper},
     summary::{Mode, ThresholdResult, Validity},
     text::{counted, table::Table},
@@ -54,7 +55,7 @@ pub struct AtlasArtefact {
     /// The claims that they are parts of.
     pub claims: Vec<LetteredClaim>,
     /// Figure of the artefact.
-    pub figure: DrawnFigure,
+    pub figure: Chart,
     /// Setup in the file: what is as in the paper, and what is not; by paragraph.
     pub setup: Vec<String>,
     /// Deviations from their source, by policy.
@@ -151,7 +152,7 @@ fn section(artefact: &AtlasArtefact) -> Markup {
                 span.verdict.(artefact.verdict.word().to_lowercase()) { (artefact.verdict.word()) }
                 @if !codes.is_empty() { " (" (codes) ")" } "."
             }
-            figure.drawn { (PreEscaped(artefact.figure.to_inline_svg())) }
+            figure.drawn { (artefact.figure.inline(&Size::FIGURE)) }
             @if let Some(merit) = Merit::of(&artefact.figure) {
                 details { summary { (shown(&merit.in_words())) } (wide("Numbers of the paper, and ours", &merit.table())) }
             }

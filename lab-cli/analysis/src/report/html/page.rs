@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use super::markup::shown;
 
-const STYLE: &str = include_str!("style.css");
+const STYLE: &str = concat!(include_str!("../../chart/chart.css"), include_str!("style.css"));
 
 /// A page with this body, which can load and run nothing.
 pub(super) fn page(title: &str, body: &Markup) -> String {

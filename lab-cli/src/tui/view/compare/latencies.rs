@@ -15,10 +15,7 @@ use ratatui::{
 };
 
 use super::{
-    super::{
-        plot::{decades, log},
-        shades,
-    },
+    super::{plot::decades, shades},
     heat::{columns, ends},
     over_time,
 };
@@ -112,8 +109,9 @@ impl Grid {
         let span = over_time::span(compare);
         let times = stretches.iter().flat_map(|(_, counts)| counts.known.iter().chain(&counts.censored));
         let target_ms = compare.objective_ms().unwrap_or(1000.0);
-        let (y, labels) = decades(times.map(|(micros, _)| *micros as f64 / 1e3), target_ms);
-        let row = |ms: f64| (((log(ms) - y[0]) / (y[1] - y[0]) * rows as f64) as i32).clamp(0, rows as i32 - 1);
+        let up = decades(times.map(|(micros, _)| *micros as f64 / 1e3), target_ms);
+        let [low, high] = up.ends;
+        let row = |ms: f64| (((up.at(ms) - low) / (high - low) * rows as f64) as i32).clamp(0, rows as i32 - 1);
         let mut cells = vec![vec![[0, 0]; rows]; room];
         for (time, counts) in stretches {
             let counts = counts.by_row(|seconds| row(seconds * 1e3));
@@ -128,7 +126,7 @@ impl Grid {
         let ends = compare.runs[arm_series.run].shape.as_ref().map_or_else(Vec::new, analysis::live::Shape::ends);
         let walls = ends.into_iter().filter_map(at).map(|found| found.start).collect();
         let cursor = compare.look.moment.and_then(at).map(|found| found.start);
-        Self { cells, labels, target: row(target_ms) as usize, walls, cursor }
+        Self { cells, target: row(target_ms) as usize, labels: up.labels, walls, cursor }
     }
 
     /// A row of the screen, with its label where a factor of ten begins.

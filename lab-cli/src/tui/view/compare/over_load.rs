@@ -6,7 +6,7 @@ use analysis::{
     text::{self, scrubbed},
 };
 
-use super::super::plot::{Plot, Series, decades, from_zero, log};
+use super::super::plot::{Plot, Series, decades, from_zero};
 use crate::tui::{Palette, app::Compare, column::Column};
 
 pub(super) fn plot(compare: &Compare, palette: Palette) -> Plot<'static> {
@@ -31,19 +31,18 @@ pub(super) fn plot(compare: &Compare, palette: Palette) -> Plot<'static> {
     let points = || curves.iter().flat_map(|(_, _, curve)| &curve.points);
     let target = compare.objective_ms().unwrap_or(1000.0);
     let values = || points().filter_map(value).map(|value| value.at);
-    let (y, labels) = if column.is_time() {
+    let up = if column.is_time() {
         decades(values(), target)
     } else {
         from_zero(values().fold(1.0, f64::max) * 1.05, column.unit())
     };
-    let to = |at: f64| if column.is_time() { log(at) } else { at };
     let most = points().map(|point| point.planned).fold(1.0, f64::max);
     let front = curves.iter().position(|(n, ..)| *n == compare.at);
     let series = curves.iter().map(|(n, arm_series, curve)| {
         let (style, mark) = palette.line(*n);
         let style = if *n == compare.at { style.patch(palette.strong()) } else { style };
         let mut points: Vec<(f64, Option<Value>)> =
-            curve.points.iter().map(|point| (point.planned, value(point).map(|value| value.map(to)))).collect();
+            curve.points.iter().map(|point| (point.planned, value(point))).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         Series { name: scrubbed(&compare.name(*arm_series)), style, mark, points, ..Series::default() }
     });
@@ -52,8 +51,7 @@ pub(super) fn plot(compare: &Compare, palette: Palette) -> Plot<'static> {
         latest: " over the planned load ".to_owned(),
         span: [0.0, most],
         places: vec!["0".to_owned(), text::rate(most / 2.0), text::rate(most)],
-        y,
-        labels,
+        up,
         front,
         series: series.collect(),
         ..Plot::default()

@@ -2,7 +2,7 @@
 
 use analysis::{live::TimelineSecond, series::value::Value, text::scrubbed};
 
-use super::super::plot::{Plot, Series, decades, from_zero, log};
+use super::super::plot::{Plot, Series, decades, from_zero};
 use crate::tui::{
     Palette,
     app::{ArmSeries, Compare},
@@ -20,7 +20,7 @@ pub(super) fn figure(compare: &Compare, palette: Palette) -> Plot<'static> {
             .filter_map(|second| Some(column.at(second)?.at))
     };
     let target = compare.objective_ms().unwrap_or(1000.0);
-    let (y, labels) = if column.is_time() {
+    let up = if column.is_time() {
         decades(values(), target)
     } else {
         from_zero(values().fold(1.0, f64::max) * 1.05, column.unit())
@@ -35,11 +35,11 @@ pub(super) fn figure(compare: &Compare, palette: Palette) -> Plot<'static> {
     let (front, others): (Vec<_>, Vec<_>) = shown().partition(|(n, _)| *n == compare.at);
     let lines: Vec<Series> = front.iter().chain(&others).map(|(n, arm_series)| series_of((*n, arm_series))).collect();
     let span = span(compare);
-    let target = column.is_time().then(|| target_line(target, span, palette));
+    let target = column.is_time().then(|| Series::level("target", target, span, palette));
     let front = (!front.is_empty()).then_some(usize::from(target.is_some()));
     let series = target.into_iter().chain(lines).collect();
     let latest = format!("{}{}", block(compare), changed(compare));
-    Plot { title: column.name(), latest, y, labels, series, front, ..around(compare, span) }
+    Plot { title: column.name(), latest, up, series, front, ..around(compare, span) }
 }
 
 /// Median, 90th and 99th percentile of the arm under the cursor.
@@ -50,7 +50,7 @@ pub(super) fn percentiles(compare: &Compare, palette: Palette) -> Plot<'static> 
     let all = |second: &TimelineSecond| columns.map(|(column, ..)| column.at(second));
     let values = compare.seconds(arm_series).flat_map(all).flatten().map(|value| value.at);
     let target = compare.objective_ms().unwrap_or(1000.0);
-    let (y, labels) = decades(values, target);
+    let up = decades(values, target);
     let span = span(compare);
     let lines = columns.map(|(column, style, mark)| Series {
         name: column.name().to_owned(),
@@ -59,9 +59,9 @@ pub(super) fn percentiles(compare: &Compare, palette: Palette) -> Plot<'static> 
         points: points(compare, arm_series, column),
         ..Series::default()
     });
-    let series = std::iter::once(target_line(target, span, palette)).chain(lines).collect();
+    let series = std::iter::once(Series::level("target", target, span, palette)).chain(lines).collect();
     let latest = format!(" {}{} ", scrubbed(&compare.name(arm_series)), block(compare));
-    Plot { title: "response time", latest, y, labels, series, ..around(compare, span) }
+    Plot { title: "response time", latest, up, series, ..around(compare, span) }
 }
 
 /// Axis, phases, marks: what does not depend on the figure.
@@ -91,15 +91,8 @@ pub(super) fn span(compare: &Compare) -> [f64; 2] {
 }
 
 fn points(compare: &Compare, arm_series: ArmSeries, column: Column) -> Vec<(f64, Option<Value>)> {
-    let to = |value: f64| if column.is_time() { log(value) } else { value };
-    let point =
-        |second: &TimelineSecond| (f64::from(second.second) + 0.5, column.at(second).map(|value| value.map(to)));
+    let point = |second: &TimelineSecond| (f64::from(second.second) + 0.5, column.at(second));
     compare.seconds(arm_series).map(point).collect()
-}
-
-fn target_line(target: f64, span: [f64; 2], palette: Palette) -> Series {
-    let points = span.map(|x| (x, Some(Value::known(log(target))))).to_vec();
-    Series { name: "target".to_owned(), style: palette.target(), mark: '=', points, ..Series::default() }
 }
 
 /// The block of the run under the cursor that is drawn, where there are several.

@@ -9,7 +9,7 @@ use ratatui::{
     widgets::{Block, Borders, Paragraph, Wrap},
 };
 
-use super::super::plot::{PhaseEnd, Plot, Series, decades, from_zero, log};
+use super::super::plot::{PhaseEnd, Plot, Series, decades, from_zero};
 use crate::tui::{
     Palette,
     app::{Choice, Preview, Progress},
@@ -44,28 +44,15 @@ fn goodput(preview: &Preview, experiment: &Experiment, palette: Palette) -> Plot
     let capacity = experiment.nominal_capacity();
     let top = preview.arms.iter().flat_map(|(_, points)| points).map(|point| point.goodput).fold(1.0, f64::max);
     let top = capacity.map_or(top, |capacity| top.max(capacity)) * 1.05;
-    let (y, labels) = from_zero(top, "/s");
+    let up = from_zero(top, "/s");
     let span = span(experiment);
     let limit = capacity.map(|capacity| Series {
-        name: "capacity".to_owned(),
-        style: palette.target(),
-        mark: '=',
         points: steps(experiment, capacity, span).map(|(x, at)| (x, Some(Value::known(at)))).collect(),
-        ..Series::default()
+        ..Series::level("capacity", capacity, span, palette)
     });
     let latest = progress(preview, experiment);
     let series = limit.into_iter().chain(series).collect();
-    Plot {
-        title: "goodput/s",
-        latest,
-        span,
-        unit: "s",
-        y,
-        labels,
-        phases: phases(experiment),
-        series,
-        ..Plot::default()
-    }
+    Plot { title: "goodput/s", latest, span, unit: "s", up, phases: phases(experiment), series, ..Plot::default() }
 }
 
 /// The capacity from the beginning to the end, before and after each moment at which a fault changes it.
@@ -80,21 +67,15 @@ fn steps(experiment: &Experiment, usual: f64, [from, to]: [f64; 2]) -> impl Iter
 fn response_time(preview: &Preview, experiment: &Experiment, palette: Palette) -> Plot<'static> {
     let target = experiment.objective.response_time_ms;
     let values = preview.arms.iter().flat_map(|(_, points)| points).filter_map(|point| Some(point.p90?.at));
-    let (y, labels) = decades(values, target);
+    let up = decades(values, target);
     let span = span(experiment);
-    let limit = Series {
-        name: "target".to_owned(),
-        style: palette.target(),
-        mark: '=',
-        points: span.map(|x| (x, Some(Value::known(log(target))))).to_vec(),
-        ..Series::default()
-    };
-    let lines = series(preview, palette, |point| point.p90.map(|value| value.map(log)))
+    let limit = Series::level("target", target, span, palette);
+    let lines = series(preview, palette, |point| point.p90)
         .into_iter()
         // The legend stands in the other picture.
         .map(|series| Series { name: String::new(), ..series });
     let series = std::iter::once(limit).chain(lines).collect();
-    Plot { title: "p90", span, unit: "s", y, labels, phases: phases(experiment), series, ..Plot::default() }
+    Plot { title: "p90", span, unit: "s", up, phases: phases(experiment), series, ..Plot::default() }
 }
 
 fn series(preview: &Preview, palette: Palette, read: impl Fn(&PreviewPoint) -> Option<Value>) -> Vec<Series> {

@@ -29,15 +29,14 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Pa
     let top =
         series.iter().flat_map(|series| &series.points).filter_map(|(_, rate)| Some((*rate)?.at)).fold(0.0, f64::max);
     let top = if top > 0.0 { top * 1.05 } else { 1.0 };
-    let (y, labels) = from_zero(top, "/s");
+    let up = from_zero(top, "/s");
     let plot = Plot {
         key: "[1]",
         title: "over time:",
         latest: format!(" {}/s, {}/s ", text::rate(seen.requests.per_second), text::rate(seen.arrivals.per_second)),
         span: [0.0, (seen.length.as_secs_f64() / seconds).max(f64::MIN_POSITIVE)],
         unit,
-        y,
-        labels,
+        up,
         series,
         ..Plot::default()
     };

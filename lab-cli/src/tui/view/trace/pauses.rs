@@ -8,7 +8,7 @@ use ratatui::{
 };
 use traces::inspect::PausesOf;
 
-use super::super::plot::{Plot, Series, decades, log};
+use super::super::plot::{Plot, Series, decades};
 use crate::tui::{Palette, app::Trace};
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Palette) {
@@ -31,7 +31,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Pa
     let shown = own.unwrap_or(page);
     let ms = |micros: u64| micros as f64 / 1000.0;
     let values = [Some(page), own].into_iter().flatten().flat_map(|by| &by.curve).map(|&micros| ms(micros));
-    let (y, labels) = decades(values, ms(shown.pauses.p50).max(0.1));
+    let up = decades(values, ms(shown.pauses.p50).max(0.1));
     let time = |micros: u64| text::time(ms(micros));
     let plot = Plot {
         key: "[4]",
@@ -39,8 +39,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Pa
         latest: format!(" p50 {}  p90 {}  of {} ", time(shown.pauses.p50), time(shown.pauses.p90), shown.pauses.count),
         span: [0.0, 100.0],
         unit: "% of them",
-        y,
-        labels,
+        up,
         series,
         ..Plot::default()
     };
@@ -51,8 +50,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Pa
 fn curve(by: &PausesOf, name: String, palette: Palette, n: usize) -> Series {
     let (style, mark) = palette.line(n);
     let share = 100.0 / by.curve.len().max(1) as f64;
-    let point =
-        |(at, &micros): (usize, &u64)| ((at as f64 + 0.5) * share, Some(Value::known(log(micros as f64 / 1000.0))));
+    let point = |(at, &micros): (usize, &u64)| ((at as f64 + 0.5) * share, Some(Value::known(micros as f64 / 1000.0)));
     Series { name, style, mark, points: by.curve.iter().enumerate().map(point).collect(), ..Series::default() }
 }
 
@@ -67,7 +65,7 @@ mod tests {
         let by = PausesOf { from: "login".to_owned(), to: None, pauses, curve: vec![1_000_000, 10_000_000] };
         assert_eq!(
             curve(&by, String::new(), Palette::Plain, 0).points,
-            [(25.0, 3.0), (75.0, 4.0)].map(|(x, y)| (x, Some(Value::known(y))))
+            [(25.0, 1e3), (75.0, 1e4)].map(|(x, y)| (x, Some(Value::known(y))))
         );
     }
 }

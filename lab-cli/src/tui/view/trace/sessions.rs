@@ -62,13 +62,12 @@ fn lengths(trace: &Trace, palette: Palette) -> Plot<'static> {
     let point = |(at, &requests): (usize, &u64)| ((at as f64 + 0.5) * share, Some(Value::known(requests as f64)));
     let top = curve.last().copied().unwrap_or(1).max(1) as f64 * 1.05;
     let points = curve.iter().enumerate().map(point).collect();
-    let (y, labels) = from_zero(top, "");
+    let up = from_zero(top, "");
     Plot {
         title: "lengths:",
         span: [0.0, 100.0],
         unit: "% of them",
-        y,
-        labels,
+        up,
         series: vec![Series {
             name: "requests in a session".to_owned(),
             style: palette.good(),

@@ -1,11 +1,9 @@
 //! Lines of a run's block, from its seconds.
 
 use crate::{
+    chart::{Band, Chart, ChartAxis, ChartLine, ChartPanel, Point, Scale},
     live::TimelineSecond,
-    report::{
-        RunFiles,
-        html::{chart::Line, layout::Band},
-    },
+    report::RunFiles,
     series::value::Value,
     summary::{AnswerColumn, PhaseRole},
 };
@@ -66,10 +64,23 @@ impl<'a> Drawn<'a> {
         steps
     }
 
+    /// Axis of seconds.
+    pub fn across(&self) -> ChartAxis {
+        let measured = self.seconds.iter().map(|second| second.second / self.step + 1).max().unwrap_or(1);
+        let end = self.bands.last().map_or(0.0, |band| band.to).max(f64::from(measured * self.step));
+        let scale = Scale::Linear([0.0, end]);
+        ChartAxis { title: "time, s".to_owned(), scale, scattered: false, dense: true, bands: self.bands.clone() }
+    }
+
+    /// Chart over time.
+    pub fn chart(&self, panels: Vec<ChartPanel>) -> Chart {
+        Chart { across: self.across(), panels, ..Chart::default() }
+    }
+
     /// An arm's line of this quantity.
-    pub fn line(&self, arm: usize, read: impl Fn(&TimelineSecond) -> Option<Value>, how: Joined) -> Line {
+    pub fn line(&self, arm: usize, read: impl Fn(&TimelineSecond) -> Option<Value>, how: Joined) -> ChartLine {
         let name = &self.arms[arm];
-        let mut points: Vec<(f64, Option<Value>)> = Vec::new();
+        let mut points: Vec<Point> = Vec::new();
         let mut values = Vec::new();
         let mut now = None;
         let mut end = |at: Option<u32>, values: &mut Vec<Value>| {
@@ -86,11 +97,11 @@ impl<'a> Drawn<'a> {
             values.extend(read(second));
         }
         end(now, &mut values);
-        Line { name: name.clone(), arm, points }
+        ChartLine { name: name.clone(), colour: Some(arm), points, ..ChartLine::default() }
     }
 
     /// The lines of all arms that have any.
-    pub fn lines(&self, read: impl Fn(&TimelineSecond) -> Option<Value> + Copy, how: Joined) -> Vec<Line> {
+    pub fn lines(&self, read: impl Fn(&TimelineSecond) -> Option<Value> + Copy, how: Joined) -> Vec<ChartLine> {
         let lines = (0..self.arms.len()).map(|arm| self.line(arm, read, how));
         lines.filter(|line| !line.points.is_empty()).collect()
     }

@@ -5,13 +5,8 @@ use maud::{Markup, html};
 
 use super::drawn::Drawn;
 use crate::{
-    report::{
-        ArmTimes,
-        html::{
-            layout::{PlotArea, Size, XAxis, round},
-            markup::shown,
-        },
-    },
+    chart::layout::{PlotArea, Size, round},
+    report::{ArmTimes, html::markup::shown},
     series::axis::Axis,
 };
 
@@ -82,25 +77,20 @@ impl HeatMap {
         let place = |row: i32| libm::exp10(f64::from(row) / PER_DECADE);
         let rows = || self.cells.iter().map(|(_, row, _)| *row);
         let up = Axis::decades(place(rows().min().unwrap_or(0)), place(rows().max().unwrap_or(0) + 1));
-        let end = drawn.bands.last().map_or(0.0, |band| band.to);
-        let end = self.cells.iter().map(|(column, _, _)| f64::from((column + 1) * self.step)).fold(end, f64::max);
-        let across = Axis { from: 0.0, to: end, ticks: Vec::new(), log: false }.with_round_ticks(size.ticks);
-        let plot = PlotArea { size, up, across };
+        let across = drawn.across();
+        let plot = PlotArea::new(size, up, &across);
         let most = self.cells.iter().map(|(_, _, count)| *count).max().unwrap_or(1) as f64;
-        let name = (!size.narrow).then(|| format!("Response times of {} over time.", shown(&self.arm)));
-        html! {
-            svg class=(size.class) viewBox={ "0 0 " (size.width) " " (size.height()) } role="img" aria-hidden=[size.narrow.then_some("true")]
-                aria-label=[name] {
-                (plot.phases(&drawn.bands))
-                (plot.frame("seconds, log scale", &XAxis::named("time, s")))
-                @for (column, row, count) in &self.cells {
-                    @let (from, to) = (plot.x(f64::from(column * self.step)), plot.x(f64::from((column + 1) * self.step)));
-                    @let (low, high) = (plot.y(place(*row)), plot.y(place(row + 1)));
-                    // By the root: single requests can be seen beside thousands.
-                    @let shade = (libm::sqrt(*count as f64 / most) * SHADES).ceil().clamp(1.0, SHADES);
-                    rect.{ "h" (shade) } x=(round(from)) y=(round(high)) width=(round(to - from)) height=(round(low - high)) {}
-                }
+        let body = html! {
+            (plot.phases())
+            (plot.frame("seconds, log scale"))
+            @for (column, row, count) in &self.cells {
+                @let (from, to) = (plot.x(f64::from(column * self.step)), plot.x(f64::from((column + 1) * self.step)));
+                @let (low, high) = (plot.y(place(*row)), plot.y(place(row + 1)));
+                // By the root: single requests can be seen beside thousands.
+                @let shade = (libm::sqrt(*count as f64 / most) * SHADES).ceil().clamp(1.0, SHADES);
+                rect.{ "h" (shade) } x=(round(from)) y=(round(high)) width=(round(to - from)) height=(round(low - high)) {}
             }
-        }
+        };
+        size.svg(size.height(&across), &format!("Response times of {} over time.", self.arm), &body)
     }
 }

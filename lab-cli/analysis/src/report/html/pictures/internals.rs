@@ -6,11 +6,9 @@ use maud::{Markup, html};
 
 use super::drawn::{Drawn, Joined};
 use crate::{
+    chart::{ChartLine, ChartPanel},
     live::{StageSecond, TimelineSecond},
-    report::html::{
-        chart::{Chart, Line},
-        layout::XAxis,
-    },
+    report::html::figures::figures,
     series::value::Value,
     text::rate,
 };
@@ -28,42 +26,24 @@ const DECISIONS: [(&str, &str, &str); 8] = [
 ];
 
 pub(super) fn pictures(drawn: &Drawn<'_>) -> Markup {
-    let pictures = DECISIONS.iter().map(|(gauge, title, unit)| {
+    let decided = DECISIONS.iter().map(|(gauge, title, unit)| {
         let read = |stage: &StageSecond| stage.gauges.get(*gauge).copied();
-        chart(drawn, title, unit, stages(drawn, &read))
+        panel(title, unit, stages(drawn, &read))
     });
-    let queue = chart(drawn, "Jobs that wait in the service", "jobs", queues(drawn));
-    let exported = exported(drawn);
-    let exported = exported
-        .iter()
-        .map(|(name, lines)| chart(drawn, &format!("The service's own metric: {name}"), name, lines.clone()));
-    let pictures: Vec<Markup> =
-        pictures.chain([queue]).chain(exported).filter(|picture| !picture.0.is_empty()).collect();
-    html! {
-        @if !pictures.is_empty() {
-            h3 id="internals" { "Inside the service" }
-            @for picture in pictures { (picture) }
-        }
-    }
+    let queue = panel("Jobs that wait in the service", "jobs", queues(drawn));
+    let exported = exported(drawn).into_iter();
+    let exported = exported.map(|(name, lines)| panel(&format!("The service's own metric: {name}"), &name, lines));
+    let figures = figures(&drawn.chart(decided.chain([queue]).chain(exported).collect()));
+    html! { @if !figures.0.is_empty() { h3 id="internals" { "Inside the service" } (figures) } }
 }
 
-fn chart(drawn: &Drawn<'_>, title: &str, unit: &str, lines: Vec<Line>) -> Markup {
-    Chart {
-        title,
-        unit,
-        across: XAxis::named("time, s"),
-        log: false,
-        marks: false,
-        against: Vec::new(),
-        bands: drawn.bands.clone(),
-        lines,
-        value: |value| if value < 1.0 { format!("{value:.2}") } else { rate(value) },
-    }
-    .drawn()
+fn panel(title: &str, unit: &str, lines: Vec<ChartLine>) -> ChartPanel {
+    let value = |value: f64| if value < 1.0 { format!("{value:.2}") } else { rate(value) };
+    ChartPanel { title: title.to_owned(), unit: unit.to_owned(), lines, value, ..ChartPanel::default() }
 }
 
 /// A line for each stage of each arm that shows it; the stage is named where an arm has several.
-fn stages(drawn: &Drawn<'_>, read: &dyn Fn(&StageSecond) -> Option<f64>) -> Vec<Line> {
+fn stages(drawn: &Drawn<'_>, read: &dyn Fn(&StageSecond) -> Option<f64>) -> Vec<ChartLine> {
     let mut lines = Vec::new();
     for (number, arm) in drawn.arms.iter().enumerate() {
         let own = || drawn.seconds.iter().filter(|second| second.arm == *arm).flat_map(|second| stages_of(second));
@@ -84,7 +64,7 @@ fn stages(drawn: &Drawn<'_>, read: &dyn Fn(&StageSecond) -> Option<f64>) -> Vec<
 }
 
 /// The metrics that a service of one's own exports, each with a line for each arm.
-fn exported(drawn: &Drawn<'_>) -> Vec<(String, Vec<Line>)> {
+fn exported(drawn: &Drawn<'_>) -> Vec<(String, Vec<ChartLine>)> {
     fn row(second: &TimelineSecond) -> Option<&StageSecond> {
         stages_of(second).iter().find(|stage| stage.is_exported())
     }
@@ -96,7 +76,7 @@ fn exported(drawn: &Drawn<'_>) -> Vec<(String, Vec<Line>)> {
 }
 
 /// Queues of all stages of an arm together.
-fn queues(drawn: &Drawn<'_>) -> Vec<Line> {
+fn queues(drawn: &Drawn<'_>) -> Vec<ChartLine> {
     let waiting = |second: &TimelineSecond| -> Option<Value> {
         let stages = &second.target.as_ref()?.stages;
         Some(Value::known(stages.iter().map(|stage| f64::from(stage.queue)).sum()))

@@ -4,11 +4,8 @@ use maud::{Markup, html};
 
 use super::drawn::Drawn;
 use crate::{
-    report::html::{
-        chart::{Against, Chart, Line},
-        layout::XAxis,
-        markup::wide,
-    },
+    chart::{Against, Chart, ChartAxis, ChartLine, ChartPanel, Scale},
+    report::html::{figures::figures, markup::wide},
     series::value::Value,
     summary::{Curve, CurvePoint, PlannedLoad},
     text::{known_or_at_least, percent, rate, table::Table, time},
@@ -19,50 +16,72 @@ type Read = fn(&CurvePoint) -> Option<Value>;
 
 pub(super) fn pictures(drawn: &Drawn<'_>) -> Markup {
     let found = &drawn.run.summary.curves;
-    if found.is_empty() {
-        return html! {};
-    }
-    let phases = drawn.run.summary.arms.iter().flat_map(|arm| &arm.phases);
-    let unit = phases.filter_map(|phase| phase.measures.load).next().map_or("load", PlannedLoad::unit);
-    let lines = |read: Read| -> Vec<Line> {
-        let line = |curve: &Curve| Line {
-            name: curve.arm.clone(),
-            arm: drawn.arms.iter().position(|arm| *arm == curve.arm).unwrap_or(0),
-            points: curve.points.iter().map(|point| (point.planned, read(point))).collect(),
-        };
-        found.iter().map(line).collect()
-    };
-    let chart = |title, label, log, against, read: Read, value| {
-        let across = XAxis::named(&format!("planned load, {unit}"));
-        Chart { title, unit: label, across, log, marks: true, against, bands: Vec::new(), lines: lines(read), value }
-            .drawn()
-    };
-    let goodput: Read = |point| Some(Value::known(point.goodput_per_s));
-    let p99: Read = |point| Value::of(point.p99_ms, point.p99_at_least_ms).map(|value| value.map(|ms| ms / 1e3));
-    let rejected: Read = |point| Some(Value::known(point.reject_fraction));
-    let objective = drawn.run.summary.objective.response_time_ms / 1e3;
-    let objective = vec![Against::Level { name: "objective".to_owned(), at: objective }];
     html! {
-        h3 id="load" { "Over the load" }
-        p.small { "A point a phase, medians over blocks. Lines join what was measured; nothing was measured between the points." }
-        (chart("Goodput", "requests/s", false, served(drawn, unit), goodput, |value| format!("{}/s", rate(value))))
-        (chart("Response time, p99", "seconds, log scale", true, objective, p99, |seconds| time(seconds * 1e3)))
-        (chart("Rejected", "share of what was sent", false, Vec::new(), rejected, percent))
-        (points(found, unit))
+        @if !found.is_empty() {
+            h3 id="load" { "Over the load" }
+            p.small { "A point a phase, medians over blocks. Lines join what was measured; nothing was measured between the points." }
+            (figures(&chart(drawn)))
+            (points(found, unit(drawn)))
+        }
     }
+}
+
+fn unit(drawn: &Drawn<'_>) -> &'static str {
+    let mut phases = drawn.run.summary.arms.iter().flat_map(|arm| &arm.phases);
+    phases.find_map(|phase| phase.measures.load).map_or("load", PlannedLoad::unit)
+}
+
+/// All of it as one chart.
+pub(super) fn chart(drawn: &Drawn<'_>) -> Chart {
+    let found = &drawn.run.summary.curves;
+    let panel = |title: &str, unit: &str, read: Read, value| {
+        let line = |curve: &Curve| ChartLine {
+            name: curve.arm.clone(),
+            colour: drawn.arms.iter().position(|arm| *arm == curve.arm).or(Some(0)),
+            points: curve.points.iter().map(|point| (point.planned, read(point))).collect(),
+            ..ChartLine::default()
+        };
+        let lines = found.iter().map(line).collect();
+        ChartPanel { title: title.to_owned(), unit: unit.to_owned(), lines, value, ..ChartPanel::default() }
+    };
+    let p99: Read = |point| Value::of(point.p99_ms, point.p99_at_least_ms).map(|value| value.map(|ms| ms / 1e3));
+    let objective = drawn.run.summary.objective.response_time_ms / 1e3;
+    let (unit, most) = (unit(drawn), most(drawn));
+    let goodput: Read = |point| Some(Value::known(point.goodput_per_s));
+    let goodput = panel("Goodput", "requests/s", goodput, |value| format!("{}/s", rate(value)));
+    let times = panel("Response time, p99", "seconds, log scale", p99, |seconds| time(seconds * 1e3));
+    let rejected: Read = |point| Some(Value::known(point.reject_fraction));
+    Chart {
+        across: ChartAxis {
+            title: format!("planned load, {unit}"),
+            scale: Scale::Linear([0.0, most]),
+            ..ChartAxis::default()
+        },
+        panels: vec![
+            ChartPanel { against: served(drawn, unit), ..goodput },
+            ChartPanel { log: true, against: vec![Against::level("objective", objective)], ..times },
+            panel("Rejected", "share of what was sent", rejected, percent),
+        ],
+        ..Chart::default()
+    }
+}
+
+/// The highest planned load.
+fn most(drawn: &Drawn<'_>) -> f64 {
+    drawn.run.summary.curves.iter().flat_map(|curve| &curve.points).map(|point| point.planned).fold(0.0, f64::max)
 }
 
 /// Requests that could have been served at each load, where loads are requests and the capacity is known.
 fn served(drawn: &Drawn<'_>, unit: &str) -> Vec<Against> {
     let Some(at) = drawn.capacity else { return Vec::new() };
-    let planned = drawn.run.summary.curves.iter().flat_map(|curve| &curve.points).map(|point| point.planned);
-    let level = Against::Level { name: "capacity".to_owned(), at };
+    let level = Against::level("capacity", at);
     if unit != PlannedLoad::RequestsPerS(0.0).unit() {
         return vec![level];
     }
-    let most = planned.fold(0.0, f64::max);
+    let most = most(drawn);
     let name = "what could be served: the load, up to the capacity".to_owned();
-    vec![Against::Area { name, points: vec![(0.0, 0.0), (at.min(most), at.min(most)), (most, at.min(most))] }, level]
+    let points = vec![(0.0, 0.0), (at.min(most), at.min(most)), (most, at.min(most))];
+    vec![Against { name, area: true, points }, level]
 }
 
 /// The same in numbers.

@@ -8,11 +8,9 @@ use super::{
 };
 use crate::{
     answer::measured_percentile,
+    chart::{Against, Chart, ChartLine, ChartPanel},
     live::TimelineSecond,
-    report::html::{
-        chart::{Against, Chart, Line},
-        layout::XAxis,
-    },
+    report::html::figures::figures,
     series::value::Value,
     text::{rate, time},
 };
@@ -24,8 +22,8 @@ pub(super) fn pictures(drawn: &Drawn<'_>) -> Markup {
     if drawn.seconds.is_empty() {
         return html! {};
     }
-    let rejected: Count = |second| second.rejected + second.refused_locally;
-    let failed: Count = |second| second.timed_out + second.abandoned + second.failed + second.connect_failed;
+    let mut goodput = chart(drawn);
+    let others = Chart { panels: goodput.panels.split_off(1), ..goodput.clone() };
     html! {
         h3 id="time" { "Over time" }
         p.small {
@@ -33,44 +31,51 @@ pub(super) fn pictures(drawn: &Drawn<'_>) -> Markup {
             ". The pointer shows a figure's values."
             @if drawn.step > 1 { " A point is " (drawn.step) " seconds: the worst of their percentiles, the mean of their counts." }
         }
-        (goodput(drawn))
+        (figures(&goodput))
         (strips::picture(drawn))
-        (response_times(drawn))
-        (counts(drawn, "Rejected", rejected))
-        (counts(drawn, "Failed: timed out, abandoned, broken or without a connection", failed))
+        (figures(&others))
     }
 }
 
-fn across() -> XAxis {
-    XAxis::named("time, s")
+/// All of it as one chart.
+pub(super) fn chart(drawn: &Drawn<'_>) -> Chart {
+    let failed: Count = |second| second.timed_out + second.abandoned + second.failed + second.connect_failed;
+    let counts: [(&str, Count); 2] = [
+        ("Rejected", |second| second.rejected + second.refused_locally),
+        ("Failed: timed out, abandoned, broken or without a connection", failed),
+    ];
+    // An empty frame says no more than none.
+    let counts = counts.iter().filter(|(_, count)| drawn.seconds.iter().any(|second| count(second) > 0));
+    let mut panels = vec![goodput(drawn), response_times(drawn)];
+    panels.extend(counts.map(|(title, count)| per_second(drawn, title, *count)));
+    drawn.chart(panels)
 }
 
-fn goodput(drawn: &Drawn<'_>) -> Markup {
-    let offered = drawn.lines(|second| Some(Value::known(second.offered as f64)), Joined::Mean);
-    let name = "capacity".to_owned();
-    let capacity = match &drawn.capacity_steps()[..] {
-        [] => None,
-        [(_, at)] => Some(Against::Level { name, at: *at }),
-        steps => Some(Against::Steps { name, points: steps.to_vec() }),
-    };
-    let area =
-        Against::Area { name: "offered load, of the arm that was offered most".to_owned(), points: most(&offered) };
-    Chart {
-        title: "Goodput against offered load",
-        unit: "requests/s",
-        across: across(),
-        log: false,
-        marks: false,
-        against: capacity.into_iter().chain([area]).collect(),
-        bands: drawn.bands.clone(),
-        lines: drawn.lines(|second| Some(Value::known(second.goodput as f64)), Joined::Mean),
+fn per_second(drawn: &Drawn<'_>, title: &str, count: Count) -> ChartPanel {
+    ChartPanel {
+        title: title.to_owned(),
+        unit: "requests/s".to_owned(),
+        lines: drawn.lines(|second| Some(Value::known(count(second) as f64)), Joined::Mean),
         value: |value| format!("{}/s", rate(value)),
+        ..ChartPanel::default()
     }
-    .drawn()
+}
+
+fn goodput(drawn: &Drawn<'_>) -> ChartPanel {
+    let offered = drawn.lines(|second| Some(Value::known(second.offered as f64)), Joined::Mean);
+    let steps = drawn.capacity_steps();
+    let capacity = Against { name: "capacity".to_owned(), area: false, points: steps };
+    let name = "offered load, of the arm that was offered most".to_owned();
+    let offered = Against { name, area: true, points: most(&offered) };
+    let known = Some(capacity).filter(|capacity| !capacity.points.is_empty());
+    ChartPanel {
+        against: known.into_iter().chain([offered]).collect(),
+        ..per_second(drawn, "Goodput against offered load", |second| second.goodput)
+    }
 }
 
 /// The highest of all lines, place by place.
-fn most(lines: &[Line]) -> Vec<(f64, f64)> {
+fn most(lines: &[ChartLine]) -> Vec<(f64, f64)> {
     let mut all: Vec<(f64, f64)> =
         lines.iter().flat_map(|line| &line.points).filter_map(|(x, value)| Some((*x, (*value)?.at))).collect();
     all.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
@@ -78,51 +83,28 @@ fn most(lines: &[Line]) -> Vec<(f64, f64)> {
     all
 }
 
-fn response_times(drawn: &Drawn<'_>) -> Markup {
+fn response_times(drawn: &Drawn<'_>) -> ChartPanel {
     let objective = drawn.run.summary.objective;
-    let percentile = measured_percentile(objective.percentile);
+    let shown = match measured_percentile(objective.percentile) {
+        "p99.9" | "p99" => "p99",
+        "p50" => "p50",
+        _ => "p90",
+    };
     let read = |second: &TimelineSecond| {
-        let (known, bound) = match percentile {
-            "p99.9" | "p99" => (second.p99_ms, second.p99_at_least_ms),
+        let (known, bound) = match shown {
+            "p99" => (second.p99_ms, second.p99_at_least_ms),
             "p50" => (second.p50_ms, second.p50_at_least_ms),
             _ => (second.p90_ms, second.p90_at_least_ms),
         };
         Value::of(known, bound).map(|value| value.map(|ms| ms / 1e3))
     };
-    let shown = match percentile {
-        "p99.9" | "p99" => "p99",
-        "p50" => "p50",
-        _ => "p90",
-    };
-    Chart {
-        title: &format!("Response time, {shown} of each second"),
-        unit: "seconds, log scale",
-        across: across(),
+    ChartPanel {
+        title: format!("Response time, {shown} of each second"),
+        unit: "seconds, log scale".to_owned(),
         log: true,
-        marks: false,
-        against: vec![Against::Level { name: "objective".to_owned(), at: objective.response_time_ms / 1e3 }],
-        bands: drawn.bands.clone(),
+        against: vec![Against::level("objective", objective.response_time_ms / 1e3)],
         lines: drawn.lines(read, Joined::Worst),
         value: |seconds| time(seconds * 1e3),
+        ..ChartPanel::default()
     }
-    .drawn()
-}
-
-/// Nothing where there were none: an empty frame says no more.
-fn counts(drawn: &Drawn<'_>, title: &str, count: Count) -> Markup {
-    if drawn.seconds.iter().all(|second| count(second) == 0) {
-        return html! {};
-    }
-    Chart {
-        title,
-        unit: "requests/s",
-        across: across(),
-        log: false,
-        marks: false,
-        against: Vec::new(),
-        bands: drawn.bands.clone(),
-        lines: drawn.lines(|second| Some(Value::known(count(second) as f64)), Joined::Mean),
-        value: |value| format!("{}/s", rate(value)),
-    }
-    .drawn()
 }

@@ -5,12 +5,12 @@ use maud::{Markup, html};
 
 use super::drawn::{Drawn, Joined};
 use crate::{
-    report::html::{
-        chart::Line,
-        layout::{Anchor, PlotArea, Size, label, round},
-        markup::{shown, wide},
+    chart::{
+        ChartLine, Point,
+        layout::{Anchor, Size, round},
     },
-    series::{axis::Axis, value::Value},
+    report::html::markup::{shown, wide},
+    series::{axis::shown as tick_shown, value::Value},
     text::{percent, table::Table},
 };
 
@@ -58,10 +58,9 @@ struct Row {
 
 impl Row {
     /// `could`: what could be served at most, at a second.
-    fn of(goodput: &Line, offered: &Line, could: impl Fn(f64) -> f64) -> Self {
+    fn of(goodput: &ChartLine, offered: &ChartLine, could: impl Fn(f64) -> f64) -> Self {
         let per = goodput.points.len().div_ceil(COLUMNS).max(1);
-        let sum =
-            |points: &[(f64, Option<Value>)]| points.iter().filter_map(|(_, value)| Some((*value)?.at)).sum::<f64>();
+        let sum = |points: &[Point]| points.iter().filter_map(|(_, value)| Some((*value)?.at)).sum::<f64>();
         let wide = goodput.points.get(1).zip(goodput.points.first()).map_or(1.0, |(b, a)| b.0 - a.0);
         let cells = goodput.points.chunks(per).zip(offered.points.chunks(per)).map(|(good, offered)| {
             let from = good.first().map_or(0.0, |(x, _)| x - wide / 2.0);
@@ -74,40 +73,35 @@ impl Row {
 }
 
 fn drawn_in(size: &'static Size, rows: &[Row], drawn: &Drawn<'_>) -> Markup {
-    let end = rows.iter().flat_map(|row| &row.cells).map(|(_, to, _)| *to).fold(1.0, f64::max);
-    let end = drawn.bands.last().map_or(end, |band| band.to.max(end));
-    let across = Axis { from: 0.0, to: end, ticks: Vec::new(), log: false }.with_round_ticks(size.ticks);
-    let plot = PlotArea { size, up: Axis::linear(0.0, 1.0), across };
+    let across = drawn.across().scale.axis(size.ticks);
     let name = if size.narrow { 80.0 } else { 130.0 };
     let (left, right) = (name + 6.0, size.right());
-    let x = |value: f64| left + plot.across.at(value) * (right - left);
+    let x = |value: f64| left + across.at(value) * (right - left);
     let top = 20.0;
     let bottom = top + rows.len() as f64 * ROW;
     let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
     let said = format!("{TITLE}, for {}.", names.join(", "));
-    html! {
-        svg class=(size.class) viewBox={ "0 0 " (size.width) " " (bottom + 34.0) } role="img" aria-hidden=[size.narrow.then_some("true")]
-            aria-label=[(!size.narrow).then(|| shown(&said))] {
-            @for band in &drawn.bands {
-                path d={ "M" (round(x(band.from))) " 2V" (bottom) } class="border" {}
-                (label(&shown(&band.name), Anchor::After(x(band.from) + 4.0), 10.0, (x(band.to) - x(band.from) - 5.0).max(0.0)))
-            }
-            @for (number, row) in rows.iter().enumerate() {
-                @let y = top + number as f64 * ROW;
-                (label(&shown(&row.name), Anchor::Before(name), y + DRAWN / 2.0, name))
-                @for (from, to, share) in row.cells.iter().filter_map(|(from, to, share)| Some((from, to, (*share)?))) {
-                    rect.{ "h" ((share * SHADES).round()) } x=(round(x(*from))) y=(y) width=(round((x(*to) - x(*from) + 0.15).max(0.3))) height=(DRAWN) {
-                        @if !size.narrow { title { (round(*from)) " s\n" (shown(&row.name)) ": " (percent(share)) } }
-                    }
-                }
-                rect.outline x=(left) y=(y) width=(round(right - left)) height=(DRAWN) {}
-            }
-            @for tick in &plot.across.ticks {
-                (label(&crate::series::axis::shown(*tick), Anchor::Around(x(*tick)), bottom + 8.0, 70.0))
-            }
-            (label("time, s", Anchor::Before(right), bottom + 24.0, 200.0))
+    let body = html! {
+        @for band in &drawn.bands {
+            path d={ "M" (round(x(band.from))) " 2V" (bottom) } class="border" {}
+            (size.label(&band.name, Anchor::After(x(band.from) + 4.0), 10.0, (x(band.to) - x(band.from) - 5.0).max(0.0)))
         }
-    }
+        @for (number, row) in rows.iter().enumerate() {
+            @let y = top + number as f64 * ROW;
+            (size.label(&row.name, Anchor::Before(name), y + DRAWN / 2.0, name))
+            @for (from, to, share) in row.cells.iter().filter_map(|(from, to, share)| Some((from, to, (*share)?))) {
+                rect.{ "h" ((share * SHADES).round()) } x=(round(x(*from))) y=(y) width=(round((x(*to) - x(*from) + 0.15).max(0.3))) height=(DRAWN) {
+                    @if !size.narrow { title { (round(*from)) " s\n" (shown(&row.name)) ": " (percent(share)) } }
+                }
+            }
+            rect.outline x=(left) y=(y) width=(round(right - left)) height=(DRAWN) {}
+        }
+        @for tick in &across.ticks {
+            (size.label(&tick_shown(*tick), Anchor::Around(x(*tick)), bottom + 8.0, 70.0))
+        }
+        (size.label("time, s", Anchor::Before(right), bottom + 24.0, 200.0))
+    };
+    size.svg(bottom + 34.0, &said, &body)
 }
 
 /// The mean share of each phase.
