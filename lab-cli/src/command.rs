@@ -6,7 +6,7 @@ use clap::CommandFactory;
 use experiment::Library;
 
 use crate::{
-    args::{Cli, Colours, LabCommand, Output, SchemaOf},
+    args::{Cli, LabCommand, Output, SchemaOf},
     exit::{CommandResult, End, Failure},
 };
 
@@ -83,33 +83,38 @@ pub fn dispatch(cli: Cli) -> CommandResult {
         Some(LabCommand::Recheck(args)) => recheck::recheck(&args),
         Some(LabCommand::Report(args)) => report::report(&args),
         Some(LabCommand::History(args)) => history::history(&args),
-        Some(other) => live(other, cli.colours),
-    }
-}
-
-/// The commands that need a live service.
-#[cfg(feature = "live")]
-fn live(command: LabCommand, colours: Colours) -> CommandResult {
-    match command {
-        LabCommand::Calibrate(args) => calibrate::calibrate(&args),
-        LabCommand::Load(args) => load::load(&args, colours),
-        LabCommand::Replay(args) => replay::replay(&args, colours),
-        LabCommand::Init(args) => init::init(&args),
-        LabCommand::Serve(args) => serve::serve(&args),
-        LabCommand::Proxy(args) => proxy::proxy(&args),
-        LabCommand::Guard => {
+        #[cfg(feature = "live")]
+        Some(LabCommand::Calibrate(args)) => calibrate::calibrate(&args),
+        #[cfg(feature = "live")]
+        Some(LabCommand::Load(args)) => load::load(&args, cli.colours),
+        #[cfg(feature = "live")]
+        Some(LabCommand::Replay(args)) => replay::replay(&args, cli.colours),
+        #[cfg(feature = "live")]
+        Some(LabCommand::Init(args)) => init::init(&args),
+        #[cfg(feature = "live")]
+        Some(LabCommand::Serve(args)) => serve::serve(&args),
+        #[cfg(feature = "live")]
+        Some(LabCommand::Proxy(args)) => proxy::proxy(&args),
+        #[cfg(feature = "live")]
+        Some(LabCommand::Guard) => {
             crate::run::guard()?;
             Ok(End::Done)
         }
-        other => unreachable!("{other:?} needs no live service"),
+        #[cfg(not(feature = "live"))]
+        Some(
+            LabCommand::Calibrate(_)
+            | LabCommand::Load(_)
+            | LabCommand::Replay(_)
+            | LabCommand::Init(_)
+            | LabCommand::Serve(_)
+            | LabCommand::Proxy(_)
+            | LabCommand::Guard,
+        ) => {
+            let why = "this program was built for virtual time alone, and leaves this command out: build it with its default features (cargo \
+                       build --release)";
+            Err(Failure::usage(why))
+        }
     }
-}
-
-#[cfg(not(feature = "live"))]
-fn live(_: LabCommand, _: Colours) -> CommandResult {
-    let why = "this program was built for virtual time alone, and leaves this command out: build it with its default features (cargo \
-               build --release)";
-    Err(Failure::usage(why))
 }
 
 /// `lab run --list`.

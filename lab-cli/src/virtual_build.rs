@@ -1,4 +1,4 @@
-//! A build for virtual time: the places of live runs and screens.
+//! Stand-ins of a build for virtual time, which has neither live runs nor screens.
 
 use analysis::chart::Chart;
 
@@ -12,4 +12,5 @@ pub fn printed(_: &Chart) -> String {
 }
 
 /// Nobody intervenes.
-pub type NoInterventions = ();
+#[derive(Debug, Clone, Default)]
+pub struct NoInterventions(());

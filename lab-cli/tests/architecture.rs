@@ -82,8 +82,8 @@ const PUBLISHED_AS: [(&str, &str); 9] = [
     ("lab-cli/experiment", "lab-experiment"),
 ];
 
-/// A crate with its features, and libraries that nothing it is built of may be: a run is computed again from its files alone, and in virtual time
-/// it needs neither network nor database nor screen.
+/// A crate with its features, and libraries that nothing it is built of may be: a run is computed again from its files
+/// alone, and in virtual time it needs neither network nor database nor screen.
 const NOT_BUILT_OF: [(&str, &[&str]); 3] = [
     ("lab-analysis", &["tokio", "may", "sqlx"]),
     ("lab-plant", &["hyper", "may", "rustls", "sqlx"]),

@@ -41,7 +41,7 @@ use service_core::{
     class::RequestFacts,
     ledger::Ledgers,
     load_report::LoadMeter,
-    request::{self, Intake, RequestEnd, RequestEnding},
+    request::{self, Intake, LedgerEnding, RequestEnd},
 };
 use spec::{
     EdgeSpec, HealthChecks,
@@ -131,7 +131,7 @@ pub struct AppAnswer {
     /// The answer that the client gets.
     pub response: Response<PageBody>,
     /// How the request ended.
-    pub ending: RequestEnding,
+    pub ending: LedgerEnding,
 }
 
 impl AppAnswer {

@@ -9,7 +9,7 @@ use http_body_util::Either;
 use hyper::body::{Body, Bytes, Frame, Incoming};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use service_core::request::RequestEnding;
+use service_core::request::LedgerEnding;
 use spec::{EdgeSpec, token::Token, wire::Problems};
 
 use crate::{
@@ -72,7 +72,7 @@ async fn answer(port: &Port, request: Request<Incoming>, conn: &Arc<Conn>) -> An
     let mut response = match answer.body {
         AnswerBody::Page(page) => {
             conn.enter(Phase::Writing);
-            let page = Answered::new(page.into(), &method, None, RequestEnding::Served, Arc::clone(conn));
+            let page = Answered::new(page.into(), &method, None, LedgerEnding::Served, Arc::clone(conn));
             Response::new(Either::Left(page))
         }
         AnswerBody::Stream(source) => {

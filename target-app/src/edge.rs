@@ -15,7 +15,7 @@ use hyper_util::rt::TokioIo;
 use nix::sys::resource::{Resource, getrlimit};
 use service_core::{
     own_headers::OwnHeaders,
-    request::{self, DEGRADED, RequestEnding},
+    request::{self, DEGRADED, LedgerEnding},
 };
 use socket2::{Domain, Socket, Type};
 use spec::EdgeSpec;
@@ -251,7 +251,7 @@ fn finish(
     entry: Option<service_core::ledger::LedgerEntry>,
     conn: &Arc<Conn>,
 ) -> Response<Answered> {
-    let refused = app.edge.refusal_closes && matches!(answer.ending, RequestEnding::Refused(_));
+    let refused = app.edge.refusal_closes && matches!(answer.ending, LedgerEnding::Refused(_));
     let last = refused || app.draining.load(Ordering::Relaxed) || conn.is_used_up(&app.edge);
     let mut answer = answer;
     let has = |name: &str| answer.response.headers().contains_key(name);

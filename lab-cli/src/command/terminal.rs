@@ -1,12 +1,13 @@
 //! The terminal of a command with a screen: its colours before, its state after.
 
+use analysis::live::LiveEvent;
+
 use crate::{
     args::{Color, Colours, ThemeName},
     exit::{CommandResult, End, Failure},
     run::{Interventions, Sinks, StopSignal},
     tui::{Palette, Screen, Theme, UserRequest, theme_of_terminal},
 };
-use analysis::live::LiveEvent;
 
 /// `NO_COLOR` (no-color.org): any value but none switches colours off.
 pub(super) fn palette(colours: Colours) -> Palette {

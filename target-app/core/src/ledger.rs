@@ -8,7 +8,7 @@ use std::{
 use controllers::Reason;
 use spec::wire::{ReadRequests, ServerLedger, StageGauges};
 
-use crate::request::{Intake, RequestEnding};
+use crate::request::{Intake, LedgerEnding};
 
 mod numbers;
 
@@ -165,15 +165,15 @@ pub struct LedgerEntry {
 
 impl LedgerEntry {
     /// Records how the request ended.
-    pub fn close(mut self, ending: RequestEnding) {
+    pub fn close(mut self, ending: LedgerEnding) {
         self.closed = true;
         let mut books = self.ledger.lock();
         books.sums.in_flight -= 1;
         match ending {
-            RequestEnding::Served => books.sums.served += 1,
-            RequestEnding::AtFault => books.sums.at_fault += 1,
-            RequestEnding::Refused(reason) => *books.refused.entry(reason).or_default() += 1,
-            RequestEnding::Failed => books.sums.errors += 1,
+            LedgerEnding::Served => books.sums.served += 1,
+            LedgerEnding::AtFault => books.sums.at_fault += 1,
+            LedgerEnding::Refused(reason) => *books.refused.entry(reason).or_default() += 1,
+            LedgerEnding::Failed => books.sums.errors += 1,
         }
     }
 }
@@ -196,9 +196,9 @@ mod tests {
     fn every_request_ends_in_one_place() {
         let ledger = Arc::new(ServiceLedger::default());
         let mut open: Vec<_> = (0..5).map(|number| ledger.open(Some(number))).collect();
-        open.pop().unwrap().close(RequestEnding::Served);
-        open.pop().unwrap().close(RequestEnding::Refused(Reason::Rate));
-        open.pop().unwrap().close(RequestEnding::Failed);
+        open.pop().unwrap().close(LedgerEnding::Served);
+        open.pop().unwrap().close(LedgerEnding::Refused(Reason::Rate));
+        open.pop().unwrap().close(LedgerEnding::Failed);
         drop(open.pop());
         let books = ledger.read();
         assert_eq!(

@@ -254,20 +254,30 @@ pub struct Seating {
     seed: u64,
     events: Events,
     /// Wraps each policy that is made.
+    #[cfg(any(test, feature = "testing"))]
     wrap: Option<Wrap>,
 }
 
 /// A wrapper of policies: a test records what each is told.
+#[cfg(any(test, feature = "testing"))]
 pub type Wrap = fn(SiteId, Box<dyn controllers::Policy>) -> Box<dyn controllers::Policy>;
 
 impl Seating {
     /// The seats of this graph's sites.
     #[must_use]
     pub fn new(graph: Arc<Graph>, objective: Objective, seed: u64, events: Events) -> Self {
-        Self { graph, objective, seed, events, wrap: None }
+        Self {
+            graph,
+            objective,
+            seed,
+            events,
+            #[cfg(any(test, feature = "testing"))]
+            wrap: None,
+        }
     }
 
     /// The same, with this wrapper of each policy.
+    #[cfg(any(test, feature = "testing"))]
     #[must_use]
     pub fn wrapped(self, wrap: Option<Wrap>) -> Self {
         Self { wrap, ..self }
@@ -303,6 +313,7 @@ impl Seating {
         let site = self.site(site, chosen.place);
         match chosen.factory.policy(&site) {
             Some(policy) => {
+                #[cfg(any(test, feature = "testing"))]
                 let policy = match self.wrap {
                     Some(wrap) => wrap(site.id, policy),
                     None => policy,

@@ -20,7 +20,7 @@ use controllers::{
     site::{RefusalAnswer, outcome_of_refusal},
 };
 
-pub use ending::RequestEnding;
+pub use ending::LedgerEnding;
 pub use intake::Intake;
 pub use reply::{DEGRADED, REFUSED, RETRY_AFTER, headers, retry_after, whole_seconds};
 pub use tags::CRITICALITY;
@@ -66,11 +66,11 @@ impl RequestEnd {
     }
 
     /// The ending for the ledger.
-    pub fn ending(&self) -> RequestEnding {
+    pub fn ending(&self) -> LedgerEnding {
         match *self {
-            Self::Answered(500..) | Self::Degraded(500..) => RequestEnding::Failed,
-            Self::Answered(_) | Self::Degraded(_) => RequestEnding::Served,
-            Self::Redirected { reason, .. } | Self::Refused(Refusal { reason, .. }) => RequestEnding::Refused(reason),
+            Self::Answered(500..) | Self::Degraded(500..) => LedgerEnding::Failed,
+            Self::Answered(_) | Self::Degraded(_) => LedgerEnding::Served,
+            Self::Redirected { reason, .. } | Self::Refused(Refusal { reason, .. }) => LedgerEnding::Refused(reason),
         }
     }
 
@@ -139,11 +139,11 @@ mod tests {
     #[test]
     fn policies_and_ledger_see_each_end_in_their_own_way() {
         let redirected = not_taken(&RefusalAnswer::Redirect(String::new()), None);
-        let refused = RequestEnding::Refused(Reason::QueueFull);
+        let refused = LedgerEnding::Refused(Reason::QueueFull);
         for (end, outcome, ending, costs) in [
-            (RequestEnd::Answered(404), Outcome::Served, RequestEnding::Served, false),
-            (RequestEnd::Answered(500), Outcome::Failed, RequestEnding::Failed, false),
-            (RequestEnd::Degraded(200), Outcome::Ignored, RequestEnding::Served, false),
+            (RequestEnd::Answered(404), Outcome::Served, LedgerEnding::Served, false),
+            (RequestEnd::Answered(500), Outcome::Failed, LedgerEnding::Failed, false),
+            (RequestEnd::Degraded(200), Outcome::Ignored, LedgerEnding::Served, false),
             (redirected, Outcome::Ignored, refused, true),
             (RequestEnd::Refused(FULL), Outcome::Overloaded { retry: true }, refused, true),
         ] {
@@ -157,11 +157,11 @@ mod tests {
         assert_eq!(CallsEnded::Answered.end_of_request(), None);
         let refused = CallsEnded::Refused(RetryHint::Never).end_of_request().unwrap();
         assert_eq!((refused.outcome(false), refused.status()), (Outcome::Overloaded { retry: false }, 503));
-        assert_eq!((refused.ending(), refused.costs_a_refusal()), (RequestEnding::Refused(Reason::Callee), false));
+        assert_eq!((refused.ending(), refused.costs_a_refusal()), (LedgerEnding::Refused(Reason::Callee), false));
         let failed = CallsEnded::Failed.end_of_request().unwrap();
         assert_eq!(
             (failed.outcome(false), failed.ending(), failed.status()),
-            (Outcome::Failed, RequestEnding::Failed, 502)
+            (Outcome::Failed, LedgerEnding::Failed, 502)
         );
     }
 

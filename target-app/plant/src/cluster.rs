@@ -43,7 +43,7 @@ use node::{Deferred, Node, NodeContext};
 use service_core::{
     calls::{CallRoute, Pool, Visits},
     ledger::ServiceLedger,
-    request::RequestEnding,
+    request::LedgerEnding,
     tree::addressee,
 };
 
@@ -190,7 +190,7 @@ impl Cluster {
                     self.services[service]
                         .balancer
                         .open(asked.number)
-                        .close(RequestEnding::Refused(Reason::Concurrency));
+                        .close(LedgerEnding::Refused(Reason::Concurrency));
                 }
                 cx.reply(user, response);
             }
@@ -276,7 +276,7 @@ impl Cluster {
             (Some(Sender::User(user)), unsent) => {
                 if let Some(asked) = unsent.filter(|asked| !is_check(&asked.call)) {
                     let of = &self.services[self.pools[connection.pool].service];
-                    of.balancer.open(asked.number).close(RequestEnding::Failed);
+                    of.balancer.open(asked.number).close(LedgerEnding::Failed);
                 }
                 if let Some(UserConnection::Proxied { by, .. }) = self.users.get_mut(&user) {
                     *by = None;

@@ -2,7 +2,7 @@
 //! Conclusions: "tasks eventually run out of memory and crash").
 
 use controllers::{JobId, Outcome};
-use service_core::{load_report::LoadMeter, request::RequestEnding};
+use service_core::{load_report::LoadMeter, request::LedgerEnding};
 use spec::plant::{PlantSpec, ms};
 use workloads::sim::SimRequest;
 
@@ -63,7 +63,7 @@ impl Plant {
             if let Some(request) = self.requests.in_flight.get_mut(id) {
                 request.gone = true;
                 request.answer = PlannedAnswer::Lost;
-                request.entry.take().into_iter().for_each(|entry| entry.close(RequestEnding::Failed));
+                request.entry.take().into_iter().for_each(|entry| entry.close(LedgerEnding::Failed));
             }
         }
         // The cluster around it ends the calls of the process that died.
@@ -93,7 +93,7 @@ impl Plant {
     /// Counts a request that had not been read whole when the process died, or arrived after that.
     pub(super) fn lose_unread(&self, asked: &SimRequest) {
         if !is_check(&asked.call) {
-            self.books(asked.conn).open(asked.number).close(RequestEnding::Failed);
+            self.books(asked.conn).open(asked.number).close(LedgerEnding::Failed);
         }
     }
 

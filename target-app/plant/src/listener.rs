@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use controllers::{JobId, Offer, Timestamp, site::Permit};
-use service_core::{ledger::LedgerEntry, request::RequestEnding};
+use service_core::{ledger::LedgerEntry, request::LedgerEnding};
 use spec::EdgeSpec;
 use workloads::sim::{ConnId, Response, SimRequest};
 
@@ -50,7 +50,7 @@ pub(super) struct PendingRefusal {
     pub(super) conn: ConnId,
     pub(super) response: Response,
     pub(super) entry: Option<LedgerEntry>,
-    pub(super) ending: RequestEnding,
+    pub(super) ending: LedgerEnding,
 }
 
 /// The listener.

@@ -10,7 +10,7 @@ use controllers::{
 use http::request::Parts;
 use service_core::{
     calls::{CallContext, CallsResult},
-    request::{self, RequestEnd, RequestEnding},
+    request::{self, LedgerEnding, RequestEnd},
 };
 use spec::{HealthChecks, plant::ms};
 use workloads::{
@@ -52,7 +52,7 @@ impl Plant {
             None => None,
             Some(PlantEntry::In(turn)) => Some(turn),
             Some(PlantEntry::Told(response, reason)) => {
-                let ending = RequestEnding::Refused(reason);
+                let ending = LedgerEnding::Refused(reason);
                 let told = PendingRefusal { conn: asked.conn, response, entry, ending };
                 return self.refuse(told, ms(self.costs.refuse_ms), cx);
             }
@@ -223,7 +223,7 @@ impl Plant {
         let Some(request) = self.requests.in_flight.remove(id) else { return };
         self.faults.crashes.lost -= usize::from(matches!(request.answer, PlannedAnswer::Lost));
         if let Some(rooms) = &mut self.requests.rooms {
-            rooms.ended(cx.now(), id, end.ending() == RequestEnding::Served);
+            rooms.ended(cx.now(), id, end.ending() == LedgerEnding::Served);
         }
         let cost = if end.costs_a_refusal() { ms(self.costs.refuse_ms) } else { cost };
         let refused = PendingRefusal { conn: request.asked.conn, response, entry: request.entry, ending: end.ending() };

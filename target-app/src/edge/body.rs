@@ -12,7 +12,7 @@ use std::{
 use http::{Method, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
-use service_core::{ledger::LedgerEntry, request::RequestEnding};
+use service_core::{ledger::LedgerEntry, request::LedgerEnding};
 use spec::EdgeSpec;
 use tokio::time::{Instant, timeout_at};
 
@@ -70,7 +70,7 @@ async fn in_time(mut body: Limited<Incoming>, limits: &EdgeSpec, conn: &Conn) ->
 /// The body of an answer.
 pub(crate) struct Answered {
     left: Remaining,
-    open: Option<(LedgerEntry, RequestEnding)>,
+    open: Option<(LedgerEntry, LedgerEnding)>,
     conn: Arc<Conn>,
 }
 
@@ -95,7 +95,7 @@ impl Answered {
         page: PageBody,
         method: &Method,
         entry: Option<LedgerEntry>,
-        ending: RequestEnding,
+        ending: LedgerEnding,
         conn: Arc<Conn>,
     ) -> Self {
         let is_all = page.length() == 0 || method == Method::HEAD;

@@ -32,7 +32,7 @@ use sending::{NoAnswer, Sending};
 use service_core::{
     class::RequestFacts,
     own_headers::OwnHeaders,
-    request::{RequestEnd, RequestEnding},
+    request::{LedgerEnding, RequestEnd},
 };
 
 /// A request under way.
@@ -89,7 +89,7 @@ impl Exchange<'_> {
         if let Some(status) = fault.or_else(comes_back) {
             self.proxy.ledgers.users.malformed();
             let observation = self.proxy.observers.observe(&head, entered, spec.log);
-            let job = Job { observation, ending: RequestEnding::AtFault, ..Job::default() };
+            let job = Job { observation, ending: LedgerEnding::AtFault, ..Job::default() };
             return closing(self.failed(status, Box::new(job)));
         }
         headers::keep_trusted(&mut head.headers, &spec.headers);
@@ -111,7 +111,7 @@ impl Exchange<'_> {
         });
         let limit = self.settings.edge.body_bytes;
         if limit > 0 && body.size_hint().lower() > limit.into() {
-            job.ending = RequestEnding::AtFault;
+            job.ending = LedgerEnding::AtFault;
             return closing(self.failed(StatusCode::PAYLOAD_TOO_LARGE, job));
         }
         if self.proxy.draining.load(Ordering::Relaxed) {
@@ -129,7 +129,7 @@ impl Exchange<'_> {
         let cookies = match self.enter(&mut head) {
             None => Vec::new(),
             Some(Entry::Told(page, reason)) => {
-                job.ending = RequestEnding::Refused(reason);
+                job.ending = LedgerEnding::Refused(reason);
                 return self.page(page, job);
             }
             Some(Entry::In(turn)) => job.turn.insert(turn).take_cookies(),
@@ -213,7 +213,7 @@ impl Exchange<'_> {
                 Box::pin(self.send_with_retries(retries, &head, sending, tags, &mut job.observation)).await
             }
         };
-        (job.progress, job.outcome, job.ending) = (progress, Outcome::Failed, RequestEnding::Failed);
+        (job.progress, job.outcome, job.ending) = (progress, Outcome::Failed, LedgerEnding::Failed);
         let mut answer = match sent {
             Ok((response, lease)) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
                 self.switch(response, near, lease, job)
@@ -286,7 +286,7 @@ impl Exchange<'_> {
         };
         let (client_side, places) = (Arc::clone(self.client), (lease, job.share.take()));
         tunnel::open(Switch { client, backend }, client_side, places, self.settings.spec.timeouts.tunnel);
-        (job.outcome, job.ending) = (Outcome::Served, RequestEnding::Served);
+        (job.outcome, job.ending) = (Outcome::Served, LedgerEnding::Served);
         if let Some(observation) = &mut job.observation {
             observation.answered(response.status().as_u16(), None);
         }
@@ -313,7 +313,7 @@ impl Exchange<'_> {
         // A client whose own body broke off or was at fault gets that for an answer.
         let fault = job.progress.as_ref().and_then(|progress| progress.fault());
         if let Some(status) = fault {
-            (job.outcome, job.ending) = (Outcome::Ignored, RequestEnding::AtFault);
+            (job.outcome, job.ending) = (Outcome::Ignored, LedgerEnding::AtFault);
             return closing(self.page(page::failed(status), job));
         }
         match trouble {

@@ -9,7 +9,7 @@ use controllers::{Class, Reason, Timestamp};
 use http::request::Parts;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use serde::Serialize;
-use service_core::request::RequestEnding;
+use service_core::request::LedgerEnding;
 use spec::proxy::LogLevel;
 
 use super::log::Log;
@@ -253,16 +253,16 @@ impl Observation {
     }
 
     /// The request ends; `would_refuse`: the reason for which the policy of a dry run refused it.
-    pub(super) fn ended(mut self, ending: RequestEnding, would_refuse: Option<Reason>) {
+    pub(super) fn ended(mut self, ending: LedgerEnding, would_refuse: Option<Reason>) {
         self.outcome = match ending {
-            RequestEnding::Served => 0,
-            RequestEnding::Refused(_) => 1,
-            RequestEnding::Failed => 2,
-            RequestEnding::AtFault => 3,
+            LedgerEnding::Served => 0,
+            LedgerEnding::Refused(_) => 1,
+            LedgerEnding::Failed => 2,
+            LedgerEnding::AtFault => 3,
         };
         if let Some(line) = &mut self.line {
             line.would_refuse = would_refuse.map(Reason::name);
-            if let RequestEnding::Refused(reason) = ending {
+            if let LedgerEnding::Refused(reason) = ending {
                 line.reason = Some(reason.name());
             }
         }

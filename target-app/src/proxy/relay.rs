@@ -9,7 +9,7 @@ use std::{
 
 use controllers::{Note, Outcome};
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
-use service_core::{ledger::LedgerEntry, request::RequestEnding};
+use service_core::{ledger::LedgerEntry, request::LedgerEnding};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
@@ -35,7 +35,7 @@ pub(super) struct Job {
     /// How far its own body has got; `None`: it has none.
     pub(super) progress: Option<Arc<Progress>>,
     pub(super) outcome: Outcome,
-    pub(super) ending: RequestEnding,
+    pub(super) ending: LedgerEnding,
     /// The CPU time that the backend says.
     pub(super) cost: Option<Duration>,
     /// The note of the backend's answer.
@@ -52,7 +52,7 @@ pub(super) struct Job {
 /// A request that no policy and no backend has a part in, and that nobody notes.
 impl Default for Job {
     fn default() -> Self {
-        let (outcome, ending) = (Outcome::Ignored, RequestEnding::Served);
+        let (outcome, ending) = (Outcome::Ignored, LedgerEnding::Served);
         Self {
             entry: None,
             admitted: None,
@@ -76,7 +76,7 @@ impl Job {
         let admitted = self.admitted.take();
         let would_refuse = admitted.and_then(|admitted| admitted.end(self.outcome, self.cost, self.told));
         if let Some(turn) = self.turn.take() {
-            turn.ended(self.ending == RequestEnding::Served);
+            turn.ended(self.ending == LedgerEnding::Served);
         }
         if let Some(entry) = self.entry.take() {
             entry.close(self.ending);
@@ -110,7 +110,7 @@ impl Job {
         if let Some(lease) = self.lease.take() {
             lease.failed(lease.backend());
         }
-        (self.outcome, self.ending) = (Outcome::Failed, RequestEnding::Failed);
+        (self.outcome, self.ending) = (Outcome::Failed, LedgerEnding::Failed);
         self.end();
     }
 }

@@ -2,9 +2,9 @@
 
 use controllers::Reason;
 
-/// The end of a request.
+/// The end of a request as a ledger counts it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RequestEnding {
+pub enum LedgerEnding {
     /// Answered as requested.
     Served,
     /// Answered that its body is at fault.
