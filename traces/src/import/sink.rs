@@ -14,7 +14,7 @@ use super::{
     timestamps::{Stamp, TIMES},
 };
 use crate::{
-    lines::{Line, Lines},
+    lines::{Line, LinePosition, Lines},
     names::count,
     tally::{FileTally, Tally},
     web::ContainerLog,
@@ -171,24 +171,41 @@ impl<'a> Sink<'a> {
         from: R,
         mut hear: impl FnMut(&str, &mut Self) -> io::Result<LineResult>,
     ) -> Result<(), Stop> {
-        let mut lines = Lines::new(from, LONGEST_LINE);
         let mut container = ContainerLog::default();
+        let end = self.raw_lines(from, |line, sink| {
+            let line = String::from_utf8_lossy(line);
+            match container.line(&line).as_deref().map(str::trim_end) {
+                None | Some("") => Ok(None),
+                Some(text) => hear(text, sink).map(Some),
+            }
+        })?;
+        while let Some(text) = container.rest() {
+            let heard = hear(text.trim_end(), self)?;
+            self.heard(heard, end);
+        }
+        Ok(())
+    }
+
+    /// Reads lines to the end, and returns that. Those of which nothing is heard are ignored.
+    ///
+    /// # Errors
+    /// If the source cannot be read on, or storage is full.
+    pub fn raw_lines<R: Read>(
+        &mut self,
+        from: R,
+        mut hear: impl FnMut(&[u8], &mut Self) -> io::Result<Option<LineResult>>,
+    ) -> Result<LinePosition, Stop> {
+        let mut lines = Lines::new(from, LONGEST_LINE);
         loop {
             let place = lines.place();
             let heard = match lines.next().map_err(|error| Stop::Source(place.to_string(), error))? {
-                None => match container.rest() {
-                    Some(text) => hear(text.trim_end(), self)?,
-                    None => return Ok(()),
-                },
-                Some(Line::TooLong) => LineResult::Not("the line is over 1 MiB"),
-                Some(Line::Whole(line)) => {
-                    match container.line(&String::from_utf8_lossy(line)).as_deref().map(str::trim_end) {
-                        None | Some("") => continue,
-                        Some(text) => hear(text, self)?,
-                    }
-                }
+                None => return Ok(place),
+                Some(Line::TooLong) => Some(LineResult::Not("the line is over 1 MiB")),
+                Some(Line::Whole(line)) => hear(line, self)?,
             };
-            self.heard(heard, place);
+            if let Some(heard) = heard {
+                self.heard(heard, place);
+            }
         }
     }
 }

@@ -8,73 +8,40 @@ use std::{io::Read, path::Path};
 
 use super::{
     conversation::Conversation,
-    sink::{LONGEST_LINE, LineResult, Sink, Stop},
+    sink::{LineResult, Sink, Stop},
     timestamps::unix,
 };
-use crate::lines::{Line, Lines};
-
-/// The speaker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Speaker {
-    Client,
-    Server,
-}
 
 /// Reads to the end.
 pub fn read(name: &str, from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
     let folder = Path::new(name).parent().and_then(Path::file_name).and_then(|name| name.to_str());
     let mut session =
         Conversation::new(name.to_owned(), folder.unwrap_or_default().to_owned(), true).in_whole_seconds();
-    let mut now: Option<(i64, Speaker)> = None;
-    let mut lines = Lines::new(from, LONGEST_LINE);
-    let mut broken = None;
-    loop {
-        let place = lines.place();
-        let line = match lines.next() {
-            Ok(None) => break,
-            Ok(Some(Line::TooLong)) => {
-                sink.heard(LineResult::Not("the line is over 1 MiB"), place);
-                continue;
-            }
-            Ok(Some(Line::Whole(line))) => line,
-            Err(error) => {
-                broken = Some(Stop::Source(place.to_string(), error));
-                break;
-            }
-        };
-        let (text, marked) = match mark(line) {
-            Some((at, speaker, text)) => {
-                now = Some((at, speaker));
-                (text, true)
-            }
-            None => (line, false),
-        };
-        let Some((at, speaker)) = now else {
-            sink.heard(LineResult::Beside, place);
-            continue;
-        };
+    // The time and the speaker; true: the client.
+    let mut now: Option<(i64, bool)> = None;
+    let read = sink.raw_lines(from, |line, sink| {
+        let marked = mark(line);
+        now = marked.map(|(at, client, _)| (at, client)).or(now);
+        let text = marked.map_or(line, |(.., text)| text);
+        let Some((at, client)) = now else { return Ok(Some(LineResult::Beside)) };
         let ended = [text, b"\r\n"].concat();
-        match speaker {
+        match client {
             // The mark's own line may be empty: the text follows on the next.
-            _ if marked && text.is_empty() => {}
-            Speaker::Client => session.client(at, &ended, sink)?,
-            Speaker::Server => session.server(at, &ended, sink)?,
+            _ if marked.is_some() && text.is_empty() => {}
+            true => session.client(at, &ended, sink)?,
+            false => session.server(at, &ended, sink)?,
         }
-        sink.heard(LineResult::Understood, place);
-    }
+        Ok(Some(LineResult::Understood))
+    });
     let last = now.map_or(0, |(at, _)| at);
-    session.finish(last, now.is_some() && broken.is_none(), sink)?;
-    broken.map_or(Ok(()), Err)
+    session.finish(last, now.is_some() && read.is_ok(), sink)?;
+    read.map(drop)
 }
 
-/// A mark at the beginning of a line, and what follows it.
-fn mark(line: &[u8]) -> Option<(i64, Speaker, &[u8])> {
-    let (sign, speaker) = match line.first()? {
-        b'<' => (b'<', Speaker::Client),
-        b'>' => (b'>', Speaker::Server),
-        _ => return None,
-    };
+/// A mark at the beginning of a line: its time, true for the client's, and the text after it.
+fn mark(line: &[u8]) -> Option<(i64, bool, &[u8])> {
+    let sign = *line.first().filter(|sign| b"<>".contains(sign))?;
     let end = line.iter().skip(1).take(12).position(|&c| c == sign)? + 1;
     let at = unix(std::str::from_utf8(&line[1..end]).ok()?)?;
-    Some((at, speaker, &line[end + 1..]))
+    Some((at, sign == b'<', &line[end + 1..]))
 }
