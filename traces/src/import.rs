@@ -11,7 +11,6 @@ mod rules;
 mod sniff;
 mod timestamps;
 
-mod capture;
 mod chunker;
 mod clocks;
 mod conversation;
@@ -23,25 +22,20 @@ mod error;
 mod events;
 mod flow;
 mod imap_commands;
-mod mail_log;
+mod importer;
+mod importers;
 mod open_session;
 mod options;
 mod page;
-mod rawlog;
 mod read;
-mod roundcube;
 mod sessions;
 mod sink;
-mod telemetry;
-mod web;
 
 use std::{io::Write, time::Duration};
 
-pub use crate::{
-    format::Format,
-    tally::{FileTally, MoreFiles, Tally, ZoneTally},
-};
+pub use crate::tally::{FileTally, MoreFiles, Tally, ZoneTally};
 pub use error::ImportError;
+pub use importers::Format;
 pub use options::{Input, Open, Options};
 pub use rules::Rules;
 pub use timestamps::{Clock, zone_name, zone_seconds};

@@ -6,7 +6,6 @@
 
 pub mod anonymize;
 pub mod fit;
-mod format;
 pub mod generate;
 pub mod import;
 pub mod inspect;

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Display};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{format::Format, spread::UserSpread, web::LeftOut};
+use crate::web::LeftOut;
 
 /// The largest number of files with a row of their own: the account is one line of a trace, whose length is bounded.
 const FILES: usize = 32;
@@ -169,21 +169,6 @@ impl Tally {
         more.understood += over.understood;
         more.beside += over.beside;
         more.not_understood += over.not_understood;
-    }
-
-    /// How its actions are spread over users.
-    #[must_use]
-    pub fn spread(&self) -> UserSpread {
-        // A recording of one browser has one user.
-        let of_one = |file: &FileTally| [Format::Har, Format::Script].iter().any(|format| format.name() == file.format);
-        UserSpread {
-            users: self.users,
-            requests: self.actions,
-            busiest: self.busiest,
-            sessions: self.sessions,
-            login_only: self.login_only,
-            of_one: self.files.iter().all(of_one),
-        }
     }
 
     /// The number of commands that were read.

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use super::importers::IMPORTERS;
+
 /// The error of an import.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
@@ -15,9 +17,8 @@ pub enum ImportError {
     },
     /// A file of an unknown format.
     #[error(
-        "{0}: this is none of the formats that can be imported: Dovecot events (JSON), login and logout lines of Dovecot or \
-         Courier, rawlogs, packet captures (pcap, pcapng), Cyrus telemetry, Roundcube's imap log, access logs (Common, \
-         Combined), HAR, h2load timing scripts; each as it is, or packed with gzip or zstd"
+        "{0}: this is none of the formats that can be imported: {files}; each as it is, or packed with gzip or zstd",
+        files = files()
     )]
     Unknown(String),
     /// A trace.
@@ -38,4 +39,9 @@ pub enum ImportError {
     /// The trace cannot be written.
     #[error("the trace cannot be written: {0}")]
     Write(io::Error),
+}
+
+/// The files that can be imported.
+fn files() -> String {
+    IMPORTERS.iter().map(|(_, importer)| importer.files).collect::<Vec<_>>().join(", ")
 }

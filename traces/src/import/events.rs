@@ -5,7 +5,7 @@
 
 use std::{borrow::Cow, io};
 
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 
 use super::{
     entry::{Command, Cost, EventKind},
@@ -46,6 +46,19 @@ struct Fields<'a> {
     bytes_out: Option<u64>,
     net_in_bytes: Option<u64>,
     net_out_bytes: Option<u64>,
+}
+
+/// True for an event of Dovecot; other programs log objects too, with some of the same keys and words.
+pub fn is_event(line: &str) -> bool {
+    #[derive(Deserialize)]
+    #[expect(dead_code, reason = "it counts that they are there")]
+    struct Keys {
+        event: String,
+        start_time: IgnoredAny,
+        fields: IgnoredAny,
+    }
+    let cut = |error: serde_json::Error| error.is_eof() && line.starts_with("{\"event\":");
+    serde_json::from_str::<Keys>(line).map_or_else(cut, |_| true)
 }
 
 /// Takes one object. `stamp`: the stamp of the log line that contains it, if there is one.

@@ -7,17 +7,14 @@ use std::{
 };
 
 use super::{
-    capture,
     entries::Entries,
     error::ImportError,
-    mail_log,
+    importer::{Importer, Reads, Stream},
+    importers::{Format, IMPORTERS, rawlog},
     options::{Input, Open, Options},
-    rawlog, roundcube,
     sink::{Sink, Stop},
-    telemetry, web,
 };
 use crate::{
-    format::Format,
     pack,
     tally::{FileTally, Tally},
     trace::LONGEST_NAME,
@@ -26,8 +23,6 @@ use crate::{
 
 /// The number of bytes of a file from which its format is detected.
 const FIRST: usize = 64 << 10;
-
-type Stream = Box<dyn Read + Send>;
 
 /// Reads all files into `entries`, and keeps their accounts.
 ///
@@ -41,27 +36,26 @@ pub fn all(
 ) -> Result<(), ImportError> {
     let alone = inputs.len() == 1;
     for (first, second) in together(inputs) {
-        let (mut sides, mut stem) = ([None, None], String::new());
+        let (mut sides, mut pair) = ([None, None], None);
         for Input { name, open } in [Some(first), second].into_iter().flatten() {
-            let Some((format, stream)) = opened(&name, open, alone, tally)? else { continue };
-            match (format, rawlog::Side::of(&name)) {
-                (Format::Rawlog, Some(side)) => {
-                    sides[usize::from(!side.client)] = Some(stream);
-                    stem = side.stem;
+            let Some((importer, stream)) = opened(&name, open, alone, tally)? else { continue };
+            match (importer.reads, rawlog::side(&name)) {
+                (Reads::Sides(read), Some((stem, client))) => {
+                    sides[usize::from(!client)] = Some(stream);
+                    pair = Some((importer, read, stem));
                 }
-                (Format::Rawlog, None) => {
+                (Reads::Sides(_), None) => {
                     let problem = "a rawlog's name ends with .in or .out, which says whose words it has: rename it";
-                    return Err(ImportError::Open {
-                        name,
-                        error: io::Error::new(io::ErrorKind::InvalidInput, problem),
-                    });
+                    let error = io::Error::new(io::ErrorKind::InvalidInput, problem);
+                    return Err(ImportError::Open { name, error });
                 }
-                (format, _) => one(&name, format, options, tally, entries, |sink| read(format, &name, stream, sink))?,
+                (Reads::Log(read) | Reads::Recording(read), _) => {
+                    one(&name, importer, options, tally, entries, |sink| read(&name, stream, sink))?;
+                }
             }
         }
-        let [client, server] = sides;
-        if client.is_some() || server.is_some() {
-            one(&stem, Format::Rawlog, options, tally, entries, |sink| rawlog::read(&stem, client, server, sink))?;
+        if let Some((importer, read, stem)) = pair {
+            one(&stem, importer, options, tally, entries, |sink| read(&stem, sides, sink))?;
         }
     }
     Ok(())
@@ -74,7 +68,7 @@ fn together(inputs: Vec<Input<'_>>) -> Vec<(Input<'_>, Option<Input<'_>>)> {
     // Files whose other side has not come yet, by stem and side. A side may occur twice, compressed and not.
     let mut waiting: BTreeMap<(String, bool), VecDeque<usize>> = BTreeMap::new();
     for input in inputs {
-        if let Some(rawlog::Side { stem, client }) = rawlog::Side::of(&input.name) {
+        if let Some((stem, client)) = rawlog::side(&input.name) {
             let other = waiting.get_mut(&(stem.clone(), client)).and_then(VecDeque::pop_front);
             if let Some((_, second)) = other.and_then(|at| together.get_mut(at)) {
                 *second = Some(input);
@@ -88,24 +82,34 @@ fn together(inputs: Vec<Input<'_>>) -> Vec<(Input<'_>, Option<Input<'_>>)> {
 }
 
 /// Opens a file and detects its format; `None`: the file is skipped, and the account says why.
-fn opened(name: &str, open: Open<'_>, alone: bool, tally: &mut Tally) -> Result<Option<(Format, Stream)>, ImportError> {
-    let failed = |error| ImportError::Open { name: name.to_owned(), error };
-    let (first, rest) = begun(open().map_err(failed)?);
-    let format = Format::of(&first);
-    if let Some(reason) = nothing_in(&first, format) {
-        let name = name.to_owned();
-        match (alone, format, rest) {
-            (true, Some(_), _) => return Err(ImportError::Trace(name)),
-            (true, None, Err(error)) => return Err(ImportError::Open { name, error }),
-            (true, None, _) if first.is_empty() => return Err(ImportError::Empty(name)),
-            (true, None, _) => return Err(ImportError::Unknown(name)),
-            (false, None, Err(error)) => tally.add(skipped(&name, format!("{BROKEN}: {error}"))),
-            (false, ..) => tally.add(skipped(&name, reason.to_owned())),
+fn opened(
+    name: &str,
+    open: Open<'_>,
+    alone: bool,
+    tally: &mut Tally,
+) -> Result<Option<(&'static Importer, Stream)>, ImportError> {
+    let (first, rest) = begun(open().map_err(|error| ImportError::Open { name: name.to_owned(), error })?);
+    let named = name.to_owned();
+    let is_blank = first.iter().all(u8::is_ascii_whitespace);
+    let (reason, problem) = match (Format::of(&first), rest) {
+        _ if first.starts_with(b"{\"trace\":") => ("it is a trace already".to_owned(), ImportError::Trace(named)),
+        (Some(format), rest) if !is_blank => {
+            let rest = rest.unwrap_or_else(|error| Box::new(Broken(Some(error))));
+            return Ok(Some((IMPORTERS[format as usize].1, Box::new(io::Cursor::new(first).chain(rest)))));
         }
-        return Ok(None);
+        (_, Err(error)) => {
+            let reason = format!("it breaks off before anything of it can be read: {error}");
+            (reason, ImportError::Open { name: named, error })
+        }
+        _ if first.is_empty() => ("it is empty".to_owned(), ImportError::Empty(named)),
+        _ if is_blank => ("it is empty".to_owned(), ImportError::Unknown(named)),
+        _ => ("it is none of the formats that can be imported".to_owned(), ImportError::Unknown(named)),
+    };
+    if alone {
+        return Err(problem);
     }
-    let rest = rest.unwrap_or_else(|error| Box::new(Broken(Some(error))));
-    Ok(Some((format.unwrap_or(Format::MailLog), Box::new(io::Cursor::new(first).chain(rest)))))
+    tally.add(FileTally { skipped: Some(reason), ..file(name, "") });
+    Ok(None)
 }
 
 /// The first bytes of a file, unpacked, and the rest of the stream or the reason that there is none.
@@ -130,32 +134,17 @@ impl Read for Broken {
     }
 }
 
-/// The reason for skipping a file whose first bytes cannot be unpacked.
-const BROKEN: &str = "it breaks off before anything of it can be read";
-
-fn read(format: Format, name: &str, from: Stream, sink: &mut Sink<'_>) -> Result<(), Stop> {
-    match format {
-        Format::Capture => capture::read(from, sink),
-        Format::Telemetry => telemetry::read(name, from, sink),
-        Format::Roundcube => roundcube::read(from, sink),
-        Format::AccessLog => web::access_log(from, sink),
-        Format::Har => web::har(name, from, sink),
-        Format::Script => web::script(from, sink),
-        Format::MailLog | Format::Rawlog | Format::Trace => mail_log::read(from, sink),
-    }
-}
-
 /// Reads one file, and keeps its account.
 fn one(
     name: &str,
-    format: Format,
+    importer: &Importer,
     options: &Options,
     tally: &mut Tally,
     entries: &mut Entries,
     read: impl FnOnce(&mut Sink<'_>) -> Result<(), Stop>,
 ) -> Result<(), ImportError> {
     let mut sink = Sink::new(options, tally, entries);
-    sink.file = file(name, format.name());
+    sink.file = file(name, importer.name);
     match read(&mut sink) {
         Ok(()) => {}
         Err(Stop::Source(place, error)) => sink.file.cut = Some(format!("{place}: {error}")),
@@ -171,20 +160,4 @@ fn file(name: &str, format: &str) -> FileTally {
     let plain = Path::new(name).file_name().map_or(name.into(), |name| name.to_string_lossy());
     let name = plain.chars().filter(|c| !c.is_control()).take(LONGEST_NAME / 4).collect();
     FileTally { name, format: format.to_owned(), ..FileTally::default() }
-}
-
-/// The account of a skipped file.
-fn skipped(name: &str, reason: String) -> FileTally {
-    FileTally { skipped: Some(reason), ..file(name, "") }
-}
-
-/// The reason for skipping a file, if there is one: a log that was just rotated, a note, the trace of an earlier
-/// import.
-fn nothing_in(first: &[u8], format: Option<Format>) -> Option<&'static str> {
-    match format {
-        _ if first.iter().all(u8::is_ascii_whitespace) => Some("it is empty"),
-        Some(Format::Trace) => Some("it is a trace already"),
-        Some(_) => None,
-        None => Some("it is none of the formats that can be imported"),
-    }
 }

@@ -198,7 +198,12 @@ fn what_cannot_be_imported_says_why() {
     let said = |name: &str, text: &str| {
         import_all(&[(name, text.as_bytes().to_vec())], &options()).expect_err("nothing").to_string()
     };
-    assert!(said("notes.txt", "hello\n").contains("notes.txt: this is none of the formats"));
+    assert_eq!(
+        said("notes.txt", "hello\n"),
+        "notes.txt: this is none of the formats that can be imported: Dovecot events (JSON), login and logout lines of \
+         Dovecot or Courier, rawlogs, packet captures (pcap, pcapng), Cyrus telemetry, Roundcube's imap log, access logs \
+         (Common, Combined), HAR, h2load timing scripts; each as it is, or packed with gzip or zstd"
+    );
     assert!(said("t", "{\"trace\":1,\"name\":\"\"}\n").contains("this is a trace already"));
     assert!(said("rawlog", "1700000000.123456 A1 NOOP\n").contains("ends with .in or .out"));
     let broken = event("10.000", 3, "S1", "LIST", "").replace("\"session\":\"S1\",", "");

@@ -3,23 +3,33 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::import::{
+    importer::{Importer, Mark},
+    importers::IMPORTERS,
+};
 
 /// A valid beginning for each format, so that random bytes reach its importer.
-const BEGINNINGS: [(&str, &[u8]); 10] = [
-    ("events", b"{\"event\":\"imap_command_finished\",\"start_time\":\"2026-11-21T01:39:32Z\","),
-    ("mail.log", b"Nov 21 01:39:32 mail dovecot: imap-login: Login: user=<joe>, session=<S1>\nNov 21 01:39:33 m imap("),
-    ("courier.log", b"Nov 21 01:39:32 mail imapd: LOGIN, user="),
-    ("a/b/1.in", b"1795225172.100000 A1 LOGIN {3}\n1795225172.100000 "),
-    ("log/joe/1", b"<1795225172<A1 SELECT {7+}\r\n"),
-    ("imap.log", b"[21-Nov-2026 01:39:32 +0000]: <abc> [12] C: A1 FETCH "),
+const BEGINNINGS: [(Format, &str, &[u8]); 10] = [
+    (Format::MailLog, "events", b"{\"event\":\"imap_command_finished\",\"start_time\":\"2026-11-21T01:39:32Z\","),
     (
+        Format::MailLog,
+        "mail.log",
+        b"Nov 21 01:39:32 mail dovecot: imap-login: Login: user=<joe>, session=<S1>\nNov 21 01:39:33 m imap(",
+    ),
+    (Format::MailLog, "courier.log", b"Nov 21 01:39:32 mail imapd: LOGIN, user="),
+    (Format::Rawlog, "a/b/1.in", b"1795225172.100000 A1 LOGIN {3}\n1795225172.100000 "),
+    (Format::Telemetry, "log/joe/1", b"<1795225172<A1 SELECT {7+}\r\n"),
+    (Format::Roundcube, "imap.log", b"[21-Nov-2026 01:39:32 +0000]: <abc> [12] C: A1 FETCH "),
+    (
+        Format::AccessLog,
         "access.log",
         b"::1 - - [21/Nov/2026:01:39:32 +0000] \"GET /list HTTP/1.1\" 200 5\n::1 - - [21/Nov/2026:01:39:32 +0000] \"",
     ),
-    ("a.har", b"{\"log\":{\"creator\":{},\"entries\":["),
-    ("script", b"0.0\t/list\n"),
+    (Format::Har, "a.har", b"{\"log\":{\"creator\":{},\"entries\":["),
+    (Format::Script, "script", b"0.0\t/list\n"),
     // pcap: little-endian, Ethernet; then a packet of 100 bytes at second 1, whose rest follows.
     (
+        Format::Capture,
         "a.pcap",
         b"\xd4\xc3\xb2\xa1\x02\0\x04\0\0\0\0\0\0\0\0\0\xff\xff\0\0\x01\0\0\0\
           \x01\0\0\0\0\0\0\0\x64\0\0\0\x64\0\0\0\
@@ -41,7 +51,7 @@ pub(super) fn tried(name: &str, bytes: Vec<u8>) {
 proptest! {
     #[test]
     fn no_bytes_panic_an_importer(bytes in prop::collection::vec(any::<u8>(), 0..200), which in 0..BEGINNINGS.len()) {
-        let (name, beginning) = BEGINNINGS[which];
+        let (_, name, beginning) = BEGINNINGS[which];
         tried(name, [beginning, &bytes].concat());
         tried(name, bytes);
     }
@@ -51,7 +61,7 @@ proptest! {
         text in "([A-Z]{1,6}| |\r\n|\n|[0-9:*,]{1,4}|[\\[\\](){}<>\"'\\\\|=+-]|\\{[0-9]{1,3}\\}|BODY|FETCH|STORE|é|\u{0})*",
         which in 0..BEGINNINGS.len(),
     ) {
-        let (name, beginning) = BEGINNINGS[which];
+        let (_, name, beginning) = BEGINNINGS[which];
         tried(name, [beginning, text.as_bytes()].concat());
     }
 }
@@ -116,8 +126,18 @@ fn a_packed_file_that_is_cut_before_its_first_line_names_the_file() {
 }
 
 #[test]
-fn every_beginning_is_taken_for_its_format() {
-    let formats: Vec<_> = BEGINNINGS.map(|(_, bytes)| Format::of(bytes)).into();
-    assert!(formats.iter().all(Option::is_some), "{formats:?}");
-    assert_eq!(formats.last(), Some(&Some(Format::Capture)));
+fn each_format_has_a_beginning_that_it_alone_recognises() {
+    for (of, name, bytes) in BEGINNINGS {
+        assert_eq!(Format::of(bytes), Some(of), "{name}");
+        let text = String::from_utf8_lossy(bytes);
+        let recognises = |importer: &Importer| match importer.mark {
+            Mark::Beginning(begins) => begins(bytes),
+            Mark::Line(certainty) => text.lines().any(|line| certainty(line).is_some()),
+        };
+        let by = IMPORTERS.iter().filter(|(_, importer)| recognises(importer)).map(|(format, _)| *format);
+        assert_eq!(by.collect::<Vec<_>>(), [of], "{name}");
+    }
+    for (format, _) in IMPORTERS {
+        assert!(BEGINNINGS.iter().any(|(of, ..)| of == format), "{format:?} has no beginning above");
+    }
 }

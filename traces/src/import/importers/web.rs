@@ -4,23 +4,35 @@ use std::io::{self, Read};
 
 use serde::de::IgnoredAny;
 
-use super::{
+use crate::import::{
     entry::{Cost, EventKind, LogLine, Page},
+    importer::{Certainty, Importer, Mark, Reads, Stream},
     rules::Found,
     sink::{LineResult, Sink, Stop},
     timestamps::{rfc3339, with_month_name, within_second},
 };
 use crate::{
     trace::RecordOutcome,
-    web::{HarEntry, HarError, HarFound, LoggedRequest, TimeFound, main_host, read_har},
+    web::{HarEntry, HarError, HarFound, LoggedRequest, TimeFound, begins_as_har, main_host, read_har},
 };
 
 /// The usual time limit of a request in web servers, microseconds: 60 s in nginx and Apache. For logs without
 /// durations.
 const LONGEST: i64 = 60_000_000;
 
+/// Access logs.
+pub const ACCESS_LOG: Importer = Importer {
+    name: "access log",
+    files: "access logs (Common, Combined)",
+    mark: Mark::Line(|line| {
+        let (stamp, _) = line.split_once(" [")?.1.split_once("] \"")?;
+        (stamp.len() > 20 && stamp.as_bytes()[2] == b'/').then_some(Certainty::Form)
+    }),
+    reads: Reads::Log(|_, from, sink| access_log(from, sink)),
+};
+
 /// Reads an access log to its end.
-pub fn access_log(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
+fn access_log(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
     let time = sink.options.request_time;
     sink.lines(from, |line, sink| {
         let Some(request) = LoggedRequest::of(line, time) else {
@@ -43,8 +55,20 @@ pub fn access_log(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
     })
 }
 
+/// Timing scripts of h2load.
+pub const SCRIPT: Importer = Importer {
+    name: "h2load timing script",
+    files: "h2load timing scripts",
+    mark: Mark::Line(|line| {
+        let (offset, uri) = line.split_once('\t')?;
+        let is_request = offset.parse::<f64>().is_ok() && (uri.starts_with('/') || uri.contains("://"));
+        is_request.then_some(Certainty::Number)
+    }),
+    reads: Reads::Recording(|_, from, sink| script(from, sink)),
+};
+
 /// Reads a timing script of h2load: milliseconds, a tab, a URI.
-pub fn script(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
+fn script(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
     sink.dated = false;
     sink.lines(from, |line, sink| {
         let wrong = LineResult::Not("this is no offset in milliseconds, a tab, and a URI");
@@ -61,11 +85,15 @@ pub fn script(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
     })
 }
 
+/// HAR files.
+pub const HAR: Importer =
+    Importer { name: "HAR", files: "HAR", mark: Mark::Beginning(begins_as_har), reads: Reads::Recording(har) };
+
 /// The number of entries by which the host of a recording is found.
 const HELD: usize = 1000;
 
 /// Reads a HAR file to its end, one entry at a time.
-pub fn har(name: &str, from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
+fn har(name: &str, from: Stream, sink: &mut Sink<'_>) -> Result<(), Stop> {
     let mut recording = Recording { name, sink, held: Vec::new() };
     let read = read_har(from, &mut |found| recording.take(found));
     match (read, recording.tell_held()) {

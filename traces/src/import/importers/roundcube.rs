@@ -13,8 +13,9 @@ use std::{
     io::Read,
 };
 
-use super::{
+use crate::import::{
     conversation::{Conversation, Logins},
+    importer::{Certainty, Importer, Mark, Reads},
     sink::{LineResult, Sink, Stop},
     timestamps::with_month_name,
 };
@@ -23,8 +24,19 @@ use super::{
 const CONNECTIONS: usize = 10_000;
 const SESSIONS: usize = 200_000;
 
+/// Roundcube's imap logs.
+pub const IMPORTER: Importer = Importer {
+    name: "Roundcube imap log",
+    files: "Roundcube's imap log",
+    mark: Mark::Line(|line| {
+        let is_said = line.starts_with('[') && (line.contains(" C: ") || line.contains(" S: "));
+        is_said.then_some(Certainty::Form)
+    }),
+    reads: Reads::Log(|_, from, sink| read(from, sink)),
+};
+
 /// Reads to the end.
-pub fn read(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
+fn read(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
     let mut open: BTreeMap<(String, String), (i64, Conversation)> = BTreeMap::new();
     let mut known: BTreeSet<String> = BTreeSet::new();
     // The last speaker: a line without a stamp continues its line.

@@ -1,6 +1,6 @@
 //! Packet captures, pcap and pcapng: sessions of IMAP that are not encrypted.
 //!
-//! `pcap-parser` reads files, `etherparse` packets; [`super::flow`] puts TCP's segments in order.
+//! `pcap-parser` reads files, `etherparse` packets; [`crate::import::flow`] puts TCP's segments in order.
 
 use std::{
     collections::BTreeMap,
@@ -12,8 +12,9 @@ use std::{
 use etherparse::{LaxNetSlice, LaxSlicedPacket, TransportSlice};
 use pcap_parser::{Block, Linktype, PcapBlockOwned, PcapError, PcapHeader, create_reader, traits::PcapNGPacketBlock};
 
-use super::{
+use crate::import::{
     flow::{Flow, Segment},
+    importer::{Importer, Mark, Reads},
     sink::{LineResult, Sink, Stop},
 };
 
@@ -37,8 +38,19 @@ type End = (IpAddr, u16);
 /// Client's address and port, server's address and port.
 type Ends = (IpAddr, u16, IpAddr, u16);
 
+/// Packet captures.
+pub const IMPORTER: Importer = Importer {
+    name: "packet capture",
+    files: "packet captures (pcap, pcapng)",
+    mark: Mark::Beginning(|first| first.first_chunk().is_some_and(|magic| MAGIC.contains(&u32::from_be_bytes(*magic)))),
+    reads: Reads::Log(|_, from, sink| read(from, sink)),
+};
+
+/// The first four bytes: pcap's in both orders, with microseconds and nanoseconds; a variant's; pcapng's.
+const MAGIC: [u32; 6] = [0xa1b2_c3d4, 0xd4c3_b2a1, 0xa1b2_3c4d, 0x4d3c_b2a1, 0x34cd_b2a1, 0x0a0d_0d0a];
+
 /// Reads to the end.
-pub fn read<R: Read + Send>(from: R, sink: &mut Sink<'_>) -> Result<(), Stop> {
+fn read<R: Read + Send>(from: R, sink: &mut Sink<'_>) -> Result<(), Stop> {
     let (mut packets, broken) = (0, Arc::default());
     let read = blocks(UntilBroken { from, error: Arc::clone(&broken) }, &mut packets, sink);
     let broken = broken.lock().ok().and_then(|mut error| error.take());

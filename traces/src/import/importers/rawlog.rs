@@ -3,47 +3,43 @@
 //!
 //! A rawlog begins after the login, and does not name the user: the folder that it lies in does, if it has a name.
 
-use std::{
-    io::{self, Read},
-    path::Path,
-};
+use std::{io, path::Path};
 
-use super::{
+use crate::import::{
     conversation::Conversation,
+    importer::{Certainty, Importer, Mark, Reads, Stream},
     sink::{LONGEST_LINE, LineResult, Sink, Stop},
     timestamps::unix,
 };
 use crate::lines::{Line, Lines};
 
-/// The common name of a pair of rawlogs, and the side of a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Side {
-    /// The path without extension: the same for both sides.
-    pub stem: String,
-    /// True for the client's side.
-    pub client: bool,
-}
+/// Rawlogs.
+pub const IMPORTER: Importer = Importer {
+    name: "Dovecot rawlog",
+    files: "rawlogs",
+    mark: Mark::Line(|line| {
+        let digits = |text: &str| text.bytes().all(|c| c.is_ascii_digit());
+        let (seconds, micros) = line.split(' ').next()?.split_once('.')?;
+        let is_stamp = digits(seconds) && digits(micros) && (9..=10).contains(&seconds.len()) && micros.len() == 6;
+        is_stamp.then_some(Certainty::Number)
+    }),
+    reads: Reads::Sides(read),
+};
 
-impl Side {
-    /// By the name of the file: `…/joe/20261121-013932-8716.in`, perhaps compressed.
-    #[must_use]
-    pub fn of(name: &str) -> Option<Self> {
-        let plain = [".gz", ".zst", ".zstd"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
-        let (stem, client) = match plain.strip_suffix(".in") {
-            Some(stem) => (stem, true),
-            None => (plain.strip_suffix(".out")?, false),
-        };
-        Some(Self { stem: stem.to_owned(), client })
-    }
+/// The path without extension, which a pair of rawlogs shares, and true for the client's side; by the name of the file:
+/// `…/joe/20261121-013932-8716.in`, perhaps compressed.
+pub fn side(name: &str) -> Option<(String, bool)> {
+    let plain = [".gz", ".zst", ".zstd"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
+    let client = plain.strip_suffix(".in").map(|stem| (stem, true));
+    let (stem, is_client) = client.or_else(|| Some((plain.strip_suffix(".out")?, false)))?;
+    Some((stem.to_owned(), is_client))
 }
 
 /// Reads both sides of a session in the order of time; one of them may be missing.
-pub fn read<R: Read>(stem: &str, client: Option<R>, server: Option<R>, sink: &mut Sink<'_>) -> Result<(), Stop> {
-    let path = Path::new(stem);
-    let part = |name: Option<&std::ffi::OsStr>| name.and_then(|name| name.to_str()).unwrap_or_default().to_owned();
-    let user = part(path.parent().and_then(Path::file_name));
+fn read(stem: &str, [client, server]: [Option<Stream>; 2], sink: &mut Sink<'_>) -> Result<(), Stop> {
+    let folder = Path::new(stem).parent().and_then(Path::file_name).and_then(|name| name.to_str());
     let name = if stem.is_empty() { "rawlog" } else { stem };
-    let mut session = Conversation::new(name.to_owned(), user, true).named_by_file();
+    let mut session = Conversation::new(name.to_owned(), folder.unwrap_or_default().to_owned(), true).named_by_file();
     let (mut client, mut server) = (Half::new(client)?, Half::new(server)?);
     let mut broken = Broken::default();
     broken.after(client.advance(sink))?;
@@ -89,14 +85,14 @@ impl Broken {
 }
 
 /// One side, with its next line.
-struct Half<R> {
-    lines: Option<Lines<R>>,
+struct Half {
+    lines: Option<Lines<Stream>>,
     at: Option<i64>,
     text: Vec<u8>,
 }
 
-impl<R: Read> Half<R> {
-    fn new(from: Option<R>) -> io::Result<Self> {
+impl Half {
+    fn new(from: Option<Stream>) -> io::Result<Self> {
         Ok(Self { lines: from.map(|from| Lines::new(from, LONGEST_LINE)), at: None, text: Vec::new() })
     }
 
@@ -133,7 +129,6 @@ mod tests {
 
     #[test]
     fn names_say_which_side_a_file_has() {
-        let side = |name: &str| Side::of(name).map(|side| (side.stem, side.client));
         assert_eq!(side("a/joe/1.in"), Some(("a/joe/1".into(), true)));
         assert_eq!(side("1.out.gz"), Some(("1".into(), false)));
         assert_eq!(side("mail.log"), None);

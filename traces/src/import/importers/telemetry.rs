@@ -4,16 +4,30 @@
 //! A mark is recognised at the beginning of a line only: a mark in the middle of a line counts as text of the current
 //! speaker. Times are whole seconds.
 
-use std::{io::Read, path::Path};
+use std::path::Path;
 
-use super::{
+use crate::import::{
     conversation::Conversation,
+    importer::{Certainty, Importer, Mark, Reads, Stream},
     sink::{LineResult, Sink, Stop},
     timestamps::unix,
 };
 
+/// Telemetry logs.
+pub const IMPORTER: Importer = Importer {
+    name: "Cyrus telemetry",
+    files: "Cyrus telemetry",
+    mark: Mark::Line(|line| {
+        let sign = line.chars().next().filter(|sign| ['<', '>'].contains(sign))?;
+        let (seconds, _) = line[1..].split_once(sign)?;
+        let is_stamp = (9..=10).contains(&seconds.len()) && seconds.bytes().all(|c| c.is_ascii_digit());
+        is_stamp.then_some(Certainty::Number)
+    }),
+    reads: Reads::Log(read),
+};
+
 /// Reads to the end.
-pub fn read(name: &str, from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
+fn read(name: &str, from: Stream, sink: &mut Sink<'_>) -> Result<(), Stop> {
     let folder = Path::new(name).parent().and_then(Path::file_name).and_then(|name| name.to_str());
     let mut session =
         Conversation::new(name.to_owned(), folder.unwrap_or_default().to_owned(), true).in_whole_seconds();

@@ -10,9 +10,10 @@
 
 use std::io::{self, Read};
 
-use super::{
+use crate::import::{
     entry::EventKind,
     events,
+    importer::{Certainty, Importer, Mark, Reads},
     sink::{LineResult, Sink, Stop},
     timestamps::{Stamp, Stamps},
 };
@@ -22,8 +23,21 @@ const NO_TIME: LineResult = LineResult::Not("it begins with no time that we know
 const NO_SESSION: LineResult =
     LineResult::Not("it names no session; Dovecot writes it if login_log_format_elements has session=<%{session}>");
 
+/// Mail logs.
+pub const IMPORTER: Importer = Importer {
+    name: "mail log",
+    files: "Dovecot events (JSON), login and logout lines of Dovecot or Courier",
+    mark: Mark::Line(|line| {
+        let is_event = if line.starts_with('{') { events::is_event(line) } else { line.contains("{\"event\":") };
+        let words = ["imap-login: ", "imap(", "imapd: ", "imapd-ssl: ", "imaplogin: ", " dovecot: "];
+        let has_words = || words.iter().any(|word| line.contains(word));
+        if is_event { Some(Certainty::Object) } else { has_words().then_some(Certainty::Words) }
+    }),
+    reads: Reads::Log(|_, from, sink| read(from, sink)),
+};
+
 /// Reads to the end.
-pub fn read(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
+fn read(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
     let mut stamps = Stamps::new(sink.options.clock);
     sink.lines(from, |line, sink| {
         if line.starts_with('{') {
