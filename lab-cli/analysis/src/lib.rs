@@ -2,7 +2,7 @@
 //!
 //! Functions of the files in the folder: no clock, no network, no randomness, and floating-point functions that are the same on
 //! every machine (`clippy.toml` beside this crate enforces it). Its dependencies have neither `tokio` nor `may` nor `sqlx`
-//! (`lab-cli/tests/architecture.rs`). So whatever this crate computes at the end of a run, it computes again from the run's
+//! (`lab-cli/tests/integration/architecture.rs`). So whatever this crate computes at the end of a run, it computes again from the run's
 //! files ([`recheck`]), to the last bit.
 //!
 //! [`live`] is the stream of what happens in a run, [`summary`] the result.

@@ -15,7 +15,7 @@ use sections::{Section, sections};
 const HEAD: &str = "\
 # Keys of an experiment file
 
-Generated from the program: do not edit. `INSTA_UPDATE=always cargo test --workspace --test reference` writes it anew.
+Generated from the program: do not edit. `INSTA_UPDATE=always cargo test --workspace --test integration reference::` writes it anew.
 
 Unknown keys are errors. Durations are written `20ms`, `5s`, `15m`; sizes `10k`, `1m`; rates `100/s` or, as a multiple of the capacity, \
 `0.5x`; shares are numbers from 0 to 1. A key in **bold** is required. Most examples are taken from the experiments of the library. \

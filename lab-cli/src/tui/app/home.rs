@@ -1,6 +1,9 @@
 //! Experiments to choose from, and traces to look into.
 
-use std::path::PathBuf;
+use std::{
+    path::PathBuf,
+    sync::{Arc, LazyLock},
+};
 
 use experiment::{Changes, Experiment, Library, read};
 use traces::trace::Header;
@@ -71,7 +74,7 @@ impl Group {
 }
 
 /// One line of the list.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(in crate::tui) struct Choice {
     pub id: String,
     pub group: Group,
@@ -82,9 +85,9 @@ pub(in crate::tui) struct Choice {
 }
 
 /// The content of a choice.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(in crate::tui) enum Content {
-    Experiment(Box<Found>),
+    Experiment(Arc<Found>),
     Trace { path: PathBuf, header: Header },
 }
 
@@ -117,15 +120,19 @@ pub(in crate::tui) struct Home {
     pub previews: Previews,
 }
 
+/// The library in the list's order, read once.
+static LIBRARY: LazyLock<Vec<Choice>> = LazyLock::new(|| {
+    let read =
+        |entry: &Library| Choice { atlas: entry.atlas, ..Choice::experiment(entry.id, entry.text, Group::of(entry)) };
+    let mut choices: Vec<Choice> = Library::all().iter().map(read).collect();
+    choices.sort_by_key(|choice| (choice.group, START.iter().position(|id| *id == choice.id)));
+    choices
+});
+
 impl Default for Home {
     fn default() -> Self {
-        let mut choices: Vec<Choice> = Library::all()
-            .iter()
-            .map(|entry| Choice { atlas: entry.atlas, ..Choice::experiment(entry.id, entry.text, Group::of(entry)) })
-            .collect();
-        choices.sort_by_key(|choice| (choice.group, START.iter().position(|id| *id == choice.id)));
         let (finding, filter, previews) = (None, String::new(), Previews::default());
-        Self { choices, at: 0, finding, filter, described_from: 0, previews }
+        Self { choices: LIBRARY.clone(), at: 0, finding, filter, described_from: 0, previews }
     }
 }
 
@@ -136,7 +143,7 @@ impl Choice {
             None => format!("{id} cannot be read"),
         });
         let found = |experiment| Found { id: id.to_owned(), text: text.to_owned(), experiment };
-        let read = read.map(|experiment| Content::Experiment(Box::new(found(experiment))));
+        let read = read.map(|experiment| Content::Experiment(Arc::new(found(experiment))));
         Self { id: id.to_owned(), group, atlas: false, read }
     }
 

@@ -1,0 +1,36 @@
+//! The program as people run it, and what holds of its sources and pages: a room each. One binary, since each links the whole lab.
+
+mod arashi;
+mod architecture;
+mod calibrate;
+mod check;
+mod decide;
+mod edge;
+mod files;
+mod gates;
+mod golden;
+mod hindsight;
+mod live;
+mod live_view;
+mod load;
+mod mail_kill;
+mod mail_service;
+mod many_hosts;
+mod new_policy;
+mod own_service;
+mod picture;
+mod program;
+mod proxy;
+mod reference;
+mod replay;
+mod replay_live;
+mod reproduce;
+mod screen_cost;
+mod terminal;
+mod trace;
+mod traps;
+mod trees;
+mod unread;
+mod virtual_time;
+mod walk;
+mod written_policy;
