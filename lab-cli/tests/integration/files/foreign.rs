@@ -1,6 +1,7 @@
 //! Run folders of strangers: what is in one can neither act on the terminal, nor have a command wait, fill the memory, or write elsewhere.
 
 use std::{
+    iter,
     os::unix::fs::symlink,
     time::{Duration, Instant},
 };
@@ -108,13 +109,22 @@ fn nothing_that_a_folder_says_acts_on_the_terminal() {
                 false
             });
         }
-        for key in keys {
-            let lines = values.iter().map(|value| spoilt(value, "", &mut |found| found == key).to_string() + "\n");
-            fs::write(&path, lines.collect::<String>()).expect("written");
+        let write = |keys: &[String]| {
+            let lines = values.iter().map(|value| spoilt(value, "", &mut |found| keys.iter().any(|key| key == found)));
+            let lines = lines.map(|line| line.to_string() + "\n").collect::<String>();
+            fs::write(&path, lines).expect("written");
+        };
+        // What can be read with a key spoilt is shown with all such keys spoilt at once; what cannot is an error of each.
+        let (readable, refused): (Vec<_>, Vec<_>) = keys.into_iter().partition(|key| {
+            write(std::slice::from_ref(key));
+            scratch.lab(&["report", "one", "--format", "json"]).status.success()
+        });
+        for keys in iter::once(readable).chain(refused.into_iter().map(|key| vec![key])) {
+            write(&keys);
             for args in READERS {
                 let output = scratch.lab(args);
                 let said = told(&output);
-                let place = format!("{args:?} with {key} of {file}: {said:?}");
+                let place = format!("{args:?} with {keys:?} of {file}: {said:?}");
                 let acts = |c: char| c != '\n' && c != '\t' && (c.is_control() || c == '\u{202e}');
                 let forged =
                     (args[0] != "report" || args[3] == "text") && said.lines().any(|line| line == "verdict: VALID");

@@ -160,7 +160,7 @@ fn a_panic_gives_the_terminal_back_and_its_message_can_be_read() {
     }
     let Some(tmux) = Tmux::start(100, 30) else { return };
     let this = env::current_exe().expect("a test binary");
-    let test = "leaving::a_panic_gives_the_terminal_back_and_its_message_can_be_read";
+    let test = "live_view::leaving::a_panic_gives_the_terminal_back_and_its_message_can_be_read";
     tmux.type_in(&format!("{PANICS}=1 RUST_BACKTRACE=0 {} --exact {test} --nocapture; echo code=$?", this.display()));
     tmux.type_in("Enter");
     tmux.wait_for(&["this is the panic", "code=101"]);

@@ -50,7 +50,7 @@ impl Pool {
 /// The words that start it, with `mark` among them to find it by. The port comes in its environment.
 pub fn command(mark: &str) -> String {
     let program = std::env::current_exe().expect("this program");
-    format!("{} --exact service::the_service --nocapture {mark} {{port}}", program.display())
+    format!("{} --exact own_service::service::the_service --nocapture {mark} {{port}}", program.display())
 }
 
 /// No test but the service itself, where it is started with these words.

@@ -7,7 +7,6 @@ use std::{
     net::{TcpListener, TcpStream},
     path::Path,
     process::{Child, Command, Output, Stdio},
-    sync::{Mutex, MutexGuard, PoisonError},
     thread,
     time::{Duration, Instant},
 };
@@ -23,7 +22,7 @@ use nix::{
 use serde_json::Value;
 use workloads::null::Null;
 
-use crate::program;
+use crate::{alone, program};
 
 /// A service that does nothing, for as long as the test lives.
 struct Service {
@@ -84,12 +83,6 @@ fn found(of: &Value) -> BTreeSet<(String, String)> {
     let reasons = of["reasons"].as_array().expect("reasons");
     let text = |value: &Value| value.as_str().expect("text").to_owned();
     reasons.iter().map(|reason| (text(&reason["code"]), text(&reason["verdict"]))).collect()
-}
-
-/// One fault at a time: the processor that one test takes away is another's headroom.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn has(of: &Value, code: &str, verdict: &str) -> bool {

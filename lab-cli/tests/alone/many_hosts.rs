@@ -9,7 +9,7 @@ use std::{fs, path::Path, process::Stdio};
 
 use serde_json::Value;
 
-use crate::program;
+use crate::{alone, program};
 
 /// Live goodput over virtual goodput, at most, either way: the rule's 15 %.
 const BOUND: f64 = 1.15;
@@ -31,7 +31,7 @@ fn the_service() {
 /// A service whose users find the policy in it or before it.
 fn own(policy_inside: &str) -> String {
     let program = std::env::current_exe().expect("this program");
-    let words = format!("--exact the_service --nocapture port={{port}} policy={policy_inside}");
+    let words = format!("--exact many_hosts::the_service --nocapture port={{port}} policy={policy_inside}");
     format!("{{command: \"{} {words}\", ready: /health, concurrency: 8}}", program.display())
 }
 
@@ -56,6 +56,7 @@ fn goodputs(folder: &Path, target: &str, arms: &str, args: &[&str]) -> Vec<f64> 
 
 #[test]
 fn a_policy_gives_the_same_goodput_in_every_host() {
+    let _alone = alone();
     let folder = tempfile::tempdir().expect("a folder");
     let emulated = "{app: emulated, service: 40ms, servers: 8, workers: 8, batch: 1, answer: 5}";
     let in_the_lab =
