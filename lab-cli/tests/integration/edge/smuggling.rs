@@ -364,16 +364,26 @@ pub fn failures(service: &Service, cases: &[Case], after: After) -> Vec<String> 
     })
 }
 
+/// No case fails at a service of either kind, whatever its client does then. All at once: most of it is waiting.
+pub fn at_both(cases: &[Case]) {
+    let services = Service::both();
+    thread::scope(|scope| {
+        for (service, after) in
+            services.iter().flat_map(|service| [(service, After::Wait), (service, After::HalfClose)])
+        {
+            scope.spawn(move || {
+                let failed = failures(service, cases, after);
+                assert!(failed.is_empty(), "{}, {} of {}: {failed:#?}", service.name, failed.len(), cases.len());
+            });
+        }
+    });
+}
+
 #[test]
 fn no_case_of_http11probe_fails() {
     let cases: Vec<_> =
         [request_lines_and_headers(), lengths(), codings(), chunks(), hidden()].into_iter().flatten().collect();
-    for service in Service::both() {
-        for after in [After::Wait, After::HalfClose] {
-            let failed = failures(&service, &cases, after);
-            assert!(failed.is_empty(), "{}, {} of {}: {failed:#?}", service.name, failed.len(), cases.len());
-        }
-    }
+    at_both(&cases);
 }
 
 /// Requests that are well-formed and that the service behind a proxy refuses itself: the proxy passes its answer on, and keeps the
@@ -386,7 +396,7 @@ const ANSWERED_BY_THE_SERVICE: [&str; 4] =
 fn no_case_of_http11probe_fails_at_a_proxy() {
     let cases: Vec<_> =
         [request_lines_and_headers(), lengths(), codings(), chunks(), hidden()].into_iter().flatten().collect();
-    for (after, half_close) in [(After::Wait, false), (After::Wait, true), (After::HalfClose, true)] {
+    let at_a_proxy = |after, half_close| {
         let settings = json!({"limits": {"body_bytes": 65536}, "headers": {"half_close": half_close}});
         let service = Service::proxied(settings);
         let (passed_on, own): (Vec<_>, Vec<_>) = cases
@@ -403,7 +413,12 @@ fn no_case_of_http11probe_fails_at_a_proxy() {
         let behind = service.behind.as_ref().expect("it is a proxy");
         // The host of another service, in good form: that one is refused there.
         assert_eq!(behind.malformed(), 1, "{after:?}: more of what it was sent was at fault");
-    }
+    };
+    thread::scope(|scope| {
+        for (after, half_close) in [(After::Wait, false), (After::Wait, true), (After::HalfClose, true)] {
+            scope.spawn(move || at_a_proxy(after, half_close));
+        }
+    });
 }
 
 /// Where a request at fault stands behind good ones, those are answered, and it is refused.

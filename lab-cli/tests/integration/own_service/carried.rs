@@ -49,11 +49,15 @@ fn one_by_one() -> SocketAddr {
 #[test]
 fn an_arm_begins_when_the_backlog_of_the_one_before_is_gone() {
     // A page that has a way of its own, and one that waits in the queue like all others.
-    for (ready, paths) in
-        [("/health", "[{path: /page}]"), ("/page", "[{path: /page}]"), ("/health", "[{path: /at-once}, {path: /page}]")]
-    {
-        a_backlog_is_waited_for(ready, paths);
-    }
+    thread::scope(|scope| {
+        for (ready, paths) in [
+            ("/health", "[{path: /page}]"),
+            ("/page", "[{path: /page}]"),
+            ("/health", "[{path: /at-once}, {path: /page}]"),
+        ] {
+            scope.spawn(move || a_backlog_is_waited_for(ready, paths));
+        }
+    });
 }
 
 fn a_backlog_is_waited_for(ready: &str, paths: &str) {

@@ -72,51 +72,57 @@ fn acceptor() -> TlsAcceptor {
 
 #[test]
 fn a_service_with_tls_or_http2_is_looked_at_run_and_measured() {
-    for secure in [true, false] {
-        let folder = tempfile::tempdir().expect("a folder");
-        let (address, seen) = service(secure);
-        let scheme = if secure { "https" } else { "http" };
-        let url = format!("{scheme}://{address}/");
-        let ca = file("authority.pem").display().to_string();
-        let by = if secure { vec!["--cacert", &ca] } else { vec!["--http2"] };
-        // Looked at.
-        let (output, _, err) = ran(lab(folder.path()).args(["init", &url, "-o", "mine.yaml"]).args(&by));
-        assert!(output.status.success(), "{err}");
-        let text = fs::read_to_string(folder.path().join("mine.yaml")).expect("written");
-        assert!(text.contains(if secure { "cacert: " } else { "http2: true" }), "{text}");
-        // Run, behind the proxy and without it.
-        let target = text.lines().find(|line| line.starts_with("target: ")).expect("a target");
-        let short = format!(
-            "name: mine\n{target}\nobjective: {{percentile: 90, response_time: 1s}}\nusers: {{model: url, path: /, timeout: 2s, \
-             phases: [{{name: calm, requests: 30/s, for: 2s}}]}}\narms: [none, {{none: {{as: direct, direct: true}}}}]\n"
-        );
-        fs::write(folder.path().join("short.yaml"), short).expect("written");
-        let (output, out, err) =
-            ran(lab(folder.path()).args(["run", "short.yaml", "--no-tui", "--out", "run", "--output", "json"]));
-        assert!(matches!(output.status.code(), Some(0 | 3)), "{err}");
-        let summary: Value = serde_json::from_str(&out).expect("JSON");
-        for arm in summary["arms"].as_array().expect("arms") {
-            let found = &arm["phases"][0];
-            let served = found["served"].as_u64().unwrap_or(0) + found["served_late"].as_u64().unwrap_or(0);
-            assert!(served >= 50, "{secure}: {arm}");
+    thread::scope(|scope| {
+        for secure in [true, false] {
+            scope.spawn(move || is_looked_at_run_and_measured(secure));
         }
-        let [old, new] = [&seen[0], &seen[1]].map(|count| count.load(SeqCst));
-        assert!(if secure { old > 120 && new == 0 } else { new > 120 && old == 0 }, "{secure}: {old} {new}");
-        let (output, out, err) = ran(lab(folder.path()).args(["recheck", "run"]));
-        assert!(output.status.success(), "{out}{err}");
-        let manifest = fs::read_to_string(folder.path().join("run/manifest.json")).expect("written");
-        assert!(!manifest.contains("authority.pem"), "{manifest}");
-        // Measured, by its URL and by the file.
-        for name in [&*url, "short.yaml"] {
-            let by = if name == url { &by[..] } else { &[] };
-            let plant = folder.path().join(format!("{}.plant.yaml", name.len()));
-            let mut measure = lab(folder.path());
-            measure.args(["calibrate", name, "--for", "1s", "--repeat", "1", "-o"]).arg(&plant).args(by);
-            let (output, _, err) = ran(&mut measure);
-            // On a crowded machine rates contradict each other (3), and then no plant is written.
-            let is_good = matches!((output.status.code(), plant.exists()), (Some(0), true) | (Some(3), _));
-            assert!(is_good && err.contains("with 64 at once"), "{secure}: {name}: {err}");
-        }
+    });
+}
+
+fn is_looked_at_run_and_measured(secure: bool) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (address, seen) = service(secure);
+    let scheme = if secure { "https" } else { "http" };
+    let url = format!("{scheme}://{address}/");
+    let ca = file("authority.pem").display().to_string();
+    let by = if secure { vec!["--cacert", &ca] } else { vec!["--http2"] };
+    // Looked at.
+    let (output, _, err) = ran(lab(folder.path()).args(["init", &url, "-o", "mine.yaml"]).args(&by));
+    assert!(output.status.success(), "{err}");
+    let text = fs::read_to_string(folder.path().join("mine.yaml")).expect("written");
+    assert!(text.contains(if secure { "cacert: " } else { "http2: true" }), "{text}");
+    // Run, behind the proxy and without it.
+    let target = text.lines().find(|line| line.starts_with("target: ")).expect("a target");
+    let short = format!(
+        "name: mine\n{target}\nobjective: {{percentile: 90, response_time: 1s}}\nusers: {{model: url, path: /, timeout: 2s, \
+         phases: [{{name: calm, requests: 30/s, for: 2s}}]}}\narms: [none, {{none: {{as: direct, direct: true}}}}]\n"
+    );
+    fs::write(folder.path().join("short.yaml"), short).expect("written");
+    let (output, out, err) =
+        ran(lab(folder.path()).args(["run", "short.yaml", "--no-tui", "--out", "run", "--output", "json"]));
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{err}");
+    let summary: Value = serde_json::from_str(&out).expect("JSON");
+    for arm in summary["arms"].as_array().expect("arms") {
+        let found = &arm["phases"][0];
+        let served = found["served"].as_u64().unwrap_or(0) + found["served_late"].as_u64().unwrap_or(0);
+        assert!(served >= 50, "{secure}: {arm}");
+    }
+    let [old, new] = [&seen[0], &seen[1]].map(|count| count.load(SeqCst));
+    assert!(if secure { old > 120 && new == 0 } else { new > 120 && old == 0 }, "{secure}: {old} {new}");
+    let (output, out, err) = ran(lab(folder.path()).args(["recheck", "run"]));
+    assert!(output.status.success(), "{out}{err}");
+    let manifest = fs::read_to_string(folder.path().join("run/manifest.json")).expect("written");
+    assert!(!manifest.contains("authority.pem"), "{manifest}");
+    // Measured, by its URL and by the file.
+    for name in [&*url, "short.yaml"] {
+        let by = if name == url { &by[..] } else { &[] };
+        let plant = folder.path().join(format!("{}.plant.yaml", name.len()));
+        let mut measure = lab(folder.path());
+        measure.args(["calibrate", name, "--for", "1s", "--repeat", "1", "-o"]).arg(&plant).args(by);
+        let (output, _, err) = ran(&mut measure);
+        // On a crowded machine rates contradict each other (3), and then no plant is written.
+        let is_good = matches!((output.status.code(), plant.exists()), (Some(0), true) | (Some(3), _));
+        assert!(is_good && err.contains("with 64 at once"), "{secure}: {name}: {err}");
     }
 }
 

@@ -347,11 +347,11 @@ proptest! {
     }
 }
 
-/// CPU time, so that it does not matter what else the machine does. A build without optimisation takes one case of eleven, and may take
+/// CPU time, so that it does not matter what else the machine does. A build without optimisation takes one case of 29, and may take
 /// ten times as long.
 #[test]
 fn any_mail_up_to_a_megabyte_is_read_within_a_fifth_of_a_second() {
-    let (every, bound) = if cfg!(debug_assertions) { (11, 2.0) } else { (1, 0.2) };
+    let (every, bound) = if cfg!(debug_assertions) { (29, 2.0) } else { (1, 0.2) };
     let mut slowest = (0.0, String::new());
     let mut cases = 0;
     for (name, raw) in hostile::mails().into_iter().step_by(every) {
