@@ -4,6 +4,8 @@ use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
+use super::Measured;
+
 /// How a request ended, as its host knows it (the user judges answers).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fate {
@@ -107,24 +109,31 @@ impl Ledger {
     }
 }
 
-impl AddAssign for Ledger {
-    fn add_assign(&mut self, other: Self) {
-        self.planned += other.planned;
-        self.unsent += other.unsent;
-        self.refused_locally += other.refused_locally;
-        self.connect_failed += other.connect_failed;
-        self.sent += other.sent;
-        self.served += other.served;
-        self.served_late += other.served_late;
-        self.rejected += other.rejected;
-        self.timed_out += other.timed_out;
-        self.failed += other.failed;
-        self.abandoned += other.abandoned;
-        self.in_flight += other.in_flight;
-        self.retries += other.retries;
-        self.connect_timed_out += other.connect_timed_out;
-        self.elsewhere += other.elsewhere;
-        self.resent += other.resent;
-        self.hops += other.hops;
-    }
+macro_rules! counts {
+    ($($count:ident)*) => {
+        impl AddAssign for Ledger {
+            fn add_assign(&mut self, other: Self) {
+                $(self.$count += other.$count;)*
+            }
+        }
+
+        /// The counts of a ledger, without rates and times.
+        impl From<Ledger> for Measured {
+            fn from(ledger: Ledger) -> Self {
+                Self { $($count: ledger.$count,)* ..Self::default() }
+            }
+        }
+
+        impl Ledger {
+            /// All its counts.
+            pub(super) fn counts(&self) -> impl Iterator<Item = u64> {
+                [$(self.$count),*].into_iter()
+            }
+        }
+    };
+}
+
+counts! {
+    planned unsent refused_locally connect_failed sent served served_late rejected timed_out failed abandoned in_flight
+    retries connect_timed_out elsewhere resent hops
 }

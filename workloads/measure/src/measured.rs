@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ledger, Times};
+use super::Times;
 
 /// What was measured of a group of requests.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -113,32 +113,6 @@ impl Measured {
             return Some(format!("{} requests were planned, but {planned} are accounted for", self.planned));
         }
         (self.sent != sent).then(|| format!("{} requests were sent, but {sent} are accounted for", self.sent))
-    }
-}
-
-/// The counts of a ledger, without rates and times.
-impl From<Ledger> for Measured {
-    fn from(ledger: Ledger) -> Self {
-        Self {
-            planned: ledger.planned,
-            unsent: ledger.unsent,
-            refused_locally: ledger.refused_locally,
-            connect_failed: ledger.connect_failed,
-            connect_timed_out: ledger.connect_timed_out,
-            sent: ledger.sent,
-            served: ledger.served,
-            served_late: ledger.served_late,
-            rejected: ledger.rejected,
-            timed_out: ledger.timed_out,
-            failed: ledger.failed,
-            abandoned: ledger.abandoned,
-            in_flight: ledger.in_flight,
-            retries: ledger.retries,
-            resent: ledger.resent,
-            elsewhere: ledger.elsewhere,
-            hops: ledger.hops,
-            ..Self::default()
-        }
     }
 }
 

@@ -295,13 +295,7 @@ fn phase_record(phase: &RawPhase, in_parts: bool) -> PhaseRecord {
 
 /// Checks that counts can be added and subtracted without overflow.
 fn believable(ledger: Ledger) -> Result<Ledger, RecordError> {
-    let Ledger { planned, unsent, refused_locally, connect_failed, sent, retries, .. } = ledger;
-    let Ledger { served, served_late, rejected, timed_out, failed, abandoned, in_flight, hops, .. } = ledger;
-    let counts = [planned, unsent, refused_locally, connect_failed, sent, hops];
-    let ends = [served, served_late, rejected, timed_out, failed, abandoned, in_flight];
-    let within = counts.iter().chain(&ends).all(|count| *count <= MOST_REQUESTS)
-        && retries <= planned
-        && ledger.resent <= MOST_REQUESTS;
+    let within = ledger.counts().all(|count| count <= MOST_REQUESTS) && ledger.retries <= ledger.planned;
     if within && Measured::from(ledger).imbalance().is_none() {
         Ok(ledger)
     } else {
