@@ -314,6 +314,19 @@ impl Times {
         }
     }
 
+    /// A percentile by its name, and the lower bound that stands for it where time-outs hide it.
+    #[must_use]
+    pub fn percentile(&self, name: &str) -> (Option<f64>, Option<f64>) {
+        match name {
+            "p50" => (self.p50, self.p50_at_least),
+            "p90" => (self.p90, self.p90_at_least),
+            "p95" => (self.p95, self.p95_at_least),
+            "p99" => (self.p99, self.p99_at_least),
+            "p999" | "p99.9" => (self.p999, self.p999_at_least),
+            _ => (None, None),
+        }
+    }
+
     /// The share of censored times; 0 without any.
     #[must_use]
     pub fn censored_share(&self) -> f64 {

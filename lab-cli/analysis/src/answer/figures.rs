@@ -54,14 +54,7 @@ fn of_measured(blocks: &[&Measured], percentile: f64, bound: bool) -> Option<Col
 
 /// The response time at this percentile, or at the nearest below it that is measured.
 fn time_at(measured: &Measured, percentile: f64) -> Option<Value> {
-    let times = &measured.response_time_ms;
-    let (known, bound) = match measured_percentile(percentile) {
-        "p99.9" => (times.p999, times.p999_at_least),
-        "p99" => (times.p99, times.p99_at_least),
-        "p95" => (times.p95, times.p95_at_least),
-        "p90" => (times.p90, times.p90_at_least),
-        _ => (times.p50, times.p50_at_least),
-    };
+    let (known, bound) = measured.response_time_ms.percentile(measured_percentile(percentile));
     Value::of(known, bound)
 }
 

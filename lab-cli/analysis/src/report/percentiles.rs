@@ -5,20 +5,19 @@ use crate::{
     text::{known_or_at_least, percent},
 };
 
+const SHOWN: [&str; 3] = ["p50", "p90", "p99"];
+
 /// The median, the 90th and the 99th percentile, or their bounds.
 pub(super) fn percentiles(times: &Times) -> [String; 3] {
-    [(times.p50, times.p50_at_least), (times.p90, times.p90_at_least), (times.p99, times.p99_at_least)]
-        .map(|(value, bound)| known_or_at_least(value, bound))
+    SHOWN.map(|name| times.percentile(name)).map(|(value, bound)| known_or_at_least(value, bound))
 }
 
 /// The same of all requests: `never` where too few were served.
 pub fn percentiles_of_all(times: &Times) -> [String; 3] {
-    [(times.p50, times.p50_at_least), (times.p90, times.p90_at_least), (times.p99, times.p99_at_least)].map(
-        |(value, never)| match never {
-            Some(_) => "never".to_owned(),
-            None => known_or_at_least(value, None),
-        },
-    )
+    SHOWN.map(|name| times.percentile(name)).map(|(value, never)| match never {
+        Some(_) => "never".to_owned(),
+        None => known_or_at_least(value, None),
+    })
 }
 
 /// The column of [`p90_of_all`], in tables of runs in which something was not served.

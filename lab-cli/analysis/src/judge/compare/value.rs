@@ -1,7 +1,7 @@
 //! Figures of single turns, and what two of them differ by.
 
 use super::Metric;
-use crate::summary::{PhaseSummary, Times};
+use crate::summary::PhaseSummary;
 
 /// Fewer requests than these in a phase are nearly nothing: by chance alone twice as many or half may come next, so that no
 /// number says how many times as much another arm had.
@@ -46,8 +46,9 @@ impl Metric {
     pub(super) fn read(self, phase: &PhaseSummary) -> Option<Value> {
         let measured = &phase.measured;
         let times = if self.is_of_all() { &measured.response_time_all_ms } else { &measured.response_time_ms };
-        let time = |known: fn(&Times) -> Option<f64>, bound: fn(&Times) -> Option<f64>| {
-            known(times).map(Value::Known).or_else(|| bound(times).map(Value::AtLeast))
+        let time = |percentile: &str| {
+            let (known, bound) = times.percentile(percentile);
+            known.map(Value::Known).or(bound.map(Value::AtLeast))
         };
         match self {
             Self::Goodput => {
@@ -57,8 +58,8 @@ impl Metric {
                 Some(if found * seconds < NEARLY_NOTHING { scant } else { Value::Known(found) })
             }
             Self::RejectFraction => (measured.sent > 0).then_some(Value::Known(measured.reject_fraction)),
-            Self::P90All | Self::P90 => time(|t| t.p90, |t| t.p90_at_least),
-            Self::P99All | Self::P99 => time(|t| t.p99, |t| t.p99_at_least),
+            Self::P90All | Self::P90 => time("p90"),
+            Self::P99All | Self::P99 => time("p99"),
         }
     }
 }
