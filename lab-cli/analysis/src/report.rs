@@ -169,7 +169,7 @@ fn phase_row(arm: String, phase: &PhaseSummary) -> Vec<String> {
 
 /// Percentile of a phase, in parentheses where it depends on how long the phase was.
 fn of_phase(phase: &PhaseSummary, shown: String) -> String {
-    if measures::is_unstable(phase) && shown != "-" { format!("({shown})") } else { shown }
+    if phase.measures.is_unstable() && shown != "-" { format!("({shown})") } else { shown }
 }
 
 /// Table of what clients wrote against what the service read.

@@ -12,12 +12,14 @@ use serde::{Deserialize, Serialize};
 mod answer;
 mod arm;
 mod conditions;
+mod curve;
 mod decision;
 mod joined;
 mod judged;
 mod measures;
 mod neighbours;
 mod phase;
+mod recovery;
 mod search;
 mod sides;
 mod stopped;
@@ -28,17 +30,17 @@ pub use answer::{
     AnswerColumn, ArmAnswer, ArmVerdict, ArmVerdictWord, BlockMedian, ColumnFigures, LowerPercentile, RecoveryAnswer,
     RunAnswer,
 };
-pub(crate) use arm::arm_names;
-pub use arm::{Arm, Client, WalkRow};
+pub use arm::{Arm, Client, WalkRow, arm_names};
 pub use conditions::{CarriedOver, ClockConditions, Conditions, Headroom, Notches, Speed};
+pub use curve::{Curve, CurvePoint};
 pub use decision::{DecisionEnd, LookFound, SequentialOutcome, Undecided};
 pub use joined::Joined;
 pub use judged::{BlockResult, Comparison, ComparisonVerdict, ThresholdResult, deciding};
-pub use measures::{
-    Collapse, Curve, CurvePoint, Measures, PhaseRole, PlannedLoad, Recovery, Steadiness, Watched, WatchedSecond,
-};
+pub use measures::{Collapse, Measures, PhaseRole, PlannedLoad, Steadiness};
+pub(crate) use measures::{MEASURES, Measure, MeasureColumn, WASTED};
 pub use neighbours::{NeighbourUse, ServiceWait, Stolen, Throttled};
 pub use phase::{PhaseSummary, busiest};
+pub use recovery::{Recovery, Watched, WatchedSecond};
 pub use search::{Capacity, CapacityStep, LimitSearch, LimitTry};
 pub use sides::{Generator, Kernel, Server, ServiceUse};
 pub use stopped::{Stopped, whole_blocks};

@@ -1,49 +1,37 @@
 //! A run as a table of comma-separated values: a row a phase, request type and class of every turn.
 
 use crate::{
+    judge::threshold::number,
     summary::{Arm, Measured, PhaseSummary, RunSummary, Times},
     text::scrubbed,
 };
 
 const KEYS: [&str; 9] = ["run", "experiment", "arm", "policy", "block", "verdict", "phase", "group", "name"];
 
-/// A figure of a group of requests.
-type Figure = (&'static str, fn(&Measured) -> Option<f64>);
-
-/// A count of one.
-type Count = (&'static str, fn(&Measured) -> u64);
-
-const COUNTS: [Count; 13] = [
-    ("planned", |m| m.planned),
-    ("unsent", |m| m.unsent),
-    ("refused_locally", |m| m.refused_locally),
-    ("connect_failed", |m| m.connect_failed),
-    ("sent", |m| m.sent),
-    ("served", |m| m.served),
-    ("served_late", |m| m.served_late),
-    ("rejected", |m| m.rejected),
-    ("timed_out", |m| m.timed_out),
-    ("failed", |m| m.failed),
-    ("abandoned", |m| m.abandoned),
-    ("in_flight", |m| m.in_flight),
-    ("resent", |m| m.resent),
+/// Counts and ratios of a group of requests, as thresholds know them.
+const NUMBERS: [&str; 16] = [
+    "planned",
+    "unsent",
+    "refused_locally",
+    "connect_failed",
+    "sent",
+    "served",
+    "served_late",
+    "rejected",
+    "timed_out",
+    "failed",
+    "abandoned",
+    "in_flight",
+    "resent",
+    "offered",
+    "goodput",
+    "reject_fraction",
 ];
 
-const FIGURES: [Figure; 3] = [
-    ("offered_per_s", |m| Some(m.offered_per_s)),
-    ("goodput_per_s", |m| Some(m.goodput_per_s)),
-    ("reject_fraction", |m| (m.sent > 0).then_some(m.reject_fraction)),
-];
+/// Numbers a second.
+const RATES: [&str; 2] = ["offered", "goodput"];
 
-/// A percentile, and the bound that stands for one that time-outs hide.
-type Percentile = (&'static str, fn(&Times) -> Option<f64>, fn(&Times) -> Option<f64>);
-
-const PERCENTILES: [Percentile; 4] = [
-    ("p50", |t| t.p50, |t| t.p50_at_least),
-    ("p90", |t| t.p90, |t| t.p90_at_least),
-    ("p99", |t| t.p99, |t| t.p99_at_least),
-    ("p999", |t| t.p999, |t| t.p999_at_least),
-];
+const PERCENTILES: [&str; 4] = ["p50", "p90", "p99", "p999"];
 
 /// The table of a run with this name.
 ///
@@ -52,14 +40,13 @@ const PERCENTILES: [Percentile; 4] = [
 pub fn table(name: &str, summary: &RunSummary) -> Result<Vec<u8>, csv::Error> {
     let mut out = csv::Writer::from_writer(Vec::new());
     let names = |times: &'static str| {
-        PERCENTILES.iter().flat_map(move |(name, ..)| [format!("{times}_{name}"), format!("{times}_{name}_at_least")])
+        PERCENTILES.iter().flat_map(move |name| [format!("{times}_{name}"), format!("{times}_{name}_at_least")])
     };
     let header: Vec<String> = KEYS
         .iter()
         .map(|key| (*key).to_owned())
         .chain(std::iter::once("seconds".to_owned()))
-        .chain(COUNTS.iter().map(|(name, _)| (*name).to_owned()))
-        .chain(FIGURES.iter().map(|(name, _)| (*name).to_owned()))
+        .chain(NUMBERS.map(|name| if RATES.contains(&name) { format!("{name}_per_s") } else { name.to_owned() }))
         .chain(names("response_time_ms"))
         .chain(["response_time_count", "cut_off"].map(str::to_owned))
         .chain(names("response_time_all_ms"))
@@ -89,11 +76,11 @@ fn row(
     cells.push(arm.block.to_string());
     cells.extend([arm.verdict.word(), phase.name.as_str(), group, name].map(harmless));
     cells.push(phase.seconds.to_string());
-    cells.extend(COUNTS.iter().map(|(_, read)| read(measured).to_string()));
     let shown = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
-    cells.extend(FIGURES.iter().map(|(_, read)| shown(read(measured))));
-    let percentiles =
-        |times: &Times| PERCENTILES.map(|(_, value, bound)| [shown(value(times)), shown(bound(times))]).concat();
+    cells.extend(NUMBERS.map(|name| shown(number(name, measured))));
+    let percentiles = |times: &Times| {
+        PERCENTILES.map(|name| times.percentile(name)).map(|(value, bound)| [shown(value), shown(bound)]).concat()
+    };
     let times = &measured.response_time_ms;
     cells.extend(percentiles(times));
     cells.push(times.count.to_string());

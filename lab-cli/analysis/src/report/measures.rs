@@ -1,38 +1,15 @@
 //! Measures of a run over time: only what is worth a line.
 
+use std::ops::RangeBounds;
+
 use crate::{
-    summary::{Arm, Fairness, PhaseSummary, Recovery, RunSummary},
-    text::{percent, rate, table::Table, time},
+    summary::{Arm, MeasureColumn, Measures, PhaseSummary, RunSummary},
+    text::table::Table,
 };
-
-/// Attempts for each request that users wanted, from which on it is said.
-const AMPLIFIED: f64 = 1.05;
-/// Share of useless answers from which on it is said.
-const WASTED: f64 = 0.01;
-/// Jain's index below which it is said.
-const UNFAIR: f64 = 0.9;
-
-/// Heads of the columns for a phase.
-pub(super) const HEADS: [&str; 8] = [
-    "retry amplification",
-    "wasted",
-    "user fairness",
-    "worst decile",
-    "class fairness",
-    "backlog",
-    "hysteresis",
-    "recovery time",
-];
-
-/// True if its percentiles depend on how long it was.
-pub(super) fn is_unstable(phase: &PhaseSummary) -> bool {
-    let found = phase.measures.steadiness.filter(|found| found.declared != Some(false));
-    found.is_some_and(|found| found.growth_per_s > 0.0)
-}
 
 /// Meaning of parentheses in the table, if there are any.
 pub(super) fn footnote(summary: &RunSummary) -> &'static str {
-    let any = summary.arms.iter().flat_map(|arm| &arm.phases).any(is_unstable);
+    let any = summary.arms.iter().flat_map(|arm| &arm.phases).any(|phase| phase.measures.is_unstable());
     if any {
         "(in parentheses: no steady state, the backlog kept growing: the value depends on the length of the phase)\n"
     } else {
@@ -42,70 +19,38 @@ pub(super) fn footnote(summary: &RunSummary) -> &'static str {
 
 /// A row for each phase of which there is something to say.
 pub(super) fn table(summary: &RunSummary, name: impl Fn(&Arm) -> String) -> Table {
-    let mut table = Table::new(&[&["over time", "phase"], &HEADS[..]].concat(), 2..=HEADS.len());
+    let columns = MeasureColumn::all();
+    let mut table = with_columns(["over time", "phase"], &columns, 2..=columns.len());
     for arm in summary.arms.iter().filter(|arm| !arm.bound) {
-        for phase in arm.phases.iter().filter(|phase| is_worth_a_line(phase)) {
-            table.row([&[name(arm), phase.shown_name()], &cells(phase)[..]].concat());
+        for phase in &arm.phases {
+            let measures = shown(phase);
+            if columns.iter().any(|column| (column.tells)(&measures)) {
+                let cells = columns.iter().map(|column| column.shown(&measures));
+                table.row([name(arm), phase.shown_name()].into_iter().chain(cells).collect::<Vec<_>>());
+            }
         }
     }
     table
 }
 
-/// Fairness between users. Of users that come for one request it is the share that was served, which stands in
-/// another table.
-fn user_fairness(phase: &PhaseSummary) -> Option<Fairness> {
-    phase.measures.user_fairness.filter(|found| phase.measured.first_attempts() >= 2 * found.users)
+/// A table without rows of two columns and these.
+pub(super) fn with_columns(first: [&str; 2], columns: &[MeasureColumn], numbers: impl RangeBounds<usize>) -> Table {
+    let heads: Vec<&str> = first.into_iter().chain(columns.iter().map(|column| column.head)).collect();
+    Table::new(&heads, numbers)
 }
 
-fn is_worth_a_line(phase: &PhaseSummary) -> bool {
-    let measures = &phase.measures;
-    let unfair = |index: Option<f64>| index.is_some_and(|index| index < UNFAIR);
-    measures.recovery.is_some()
-        || measures.amplification.is_some_and(|times| times >= AMPLIFIED)
-        || measures.wasted.is_some_and(|share| share >= WASTED)
-        || unfair(user_fairness(phase).map(|found| found.jain))
-        || unfair(measures.class_fairness)
-        || measures.hysteresis.is_some()
-        || is_unstable(phase)
-}
-
-/// Cells of a phase, in the order of [`HEADS`]; `-` where nothing is known.
-pub(super) fn cells(phase: &PhaseSummary) -> [String; HEADS.len()] {
-    let measures = &phase.measures;
-    let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
-    let index = |value: Option<f64>| or_dash(value.map(|value| format!("{value:.2}")));
-    let growth = measures.steadiness.map(|found| found.growth_per_s);
-    [
-        or_dash(measures.amplification.map(|times| format!("{times:.2}"))),
-        or_dash(measures.wasted.map(percent)),
-        index(user_fairness(phase).map(|found| found.jain)),
-        or_dash(user_fairness(phase).map(|found| percent(found.worst_tenth))),
-        index(measures.class_fairness),
-        or_dash(growth.map(|per_s| if per_s > 0.0 { format!("+{}/s", rate(per_s)) } else { "steady".to_owned() })),
-        or_dash(measures.hysteresis.map(percent)),
-        or_dash(measures.recovery.as_ref().map(in_words)),
-    ]
-}
-
-/// `after 4.00 s`, `not within 60.0 s: metastable`.
-fn in_words(recovery: &Recovery) -> String {
-    let seconds = |s: f64| if s < 1.0 { "at once".to_owned() } else { format!("after {}", time(s * 1e3)) };
-    let when = match (recovery.after_s, recovery.after_s_at_least) {
-        (Some(after), _) => seconds(after),
-        (None, Some(least)) => format!("not within {}", time(least * 1e3)),
-        (None, None) => "-".to_owned(),
-    };
-    match recovery.verdict.as_str() {
-        "recovered" => when,
-        "metastable" => format!("{when}: metastable"),
-        _ => format!("{when}; watched for {} s of {}", recovery.watched_s, recovery.watch_needed_s),
-    }
+/// Measures as they are shown: fairness between users that come for one request is the share that was served, which stands
+/// in another table.
+pub(super) fn shown(phase: &PhaseSummary) -> Measures {
+    let several = |users: u64| phase.measured.first_attempts() >= 2 * users;
+    let user_fairness = phase.measures.user_fairness.filter(|found| several(found.users));
+    Measures { user_fairness, ..phase.measures.clone() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::{Measured, Measures, Steadiness};
+    use crate::summary::{Fairness, Measured, Recovery, Steadiness};
 
     fn summary(measures: Measures) -> RunSummary {
         let measured = Measured { planned: 100, ..Measured::default() };

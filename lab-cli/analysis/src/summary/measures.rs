@@ -4,6 +4,9 @@ use measure::{Dispersion, Fairness, Undelayed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Recovery;
+use crate::text::{percent, rate};
+
 /// Measures of one phase.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -47,6 +50,206 @@ pub struct Measures {
     /// How the service recovered from what was before this phase, or from the last fault in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
+}
+
+/// A measure of whole phases: a name in thresholds, and a column of reports where it has one. Times are milliseconds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Measure {
+    pub name: &'static str,
+    /// Meaning, for the reference.
+    pub about: &'static str,
+    /// Unit, for the reference: `time`, `number`, `share` or `1/s`.
+    pub unit: &'static str,
+    /// Reason for which there is none, where there is none.
+    pub unknown: &'static str,
+    pub value: fn(&Measures) -> Option<f64>,
+    pub bound: fn(&Measures) -> Option<f64>,
+    pub column: Option<MeasureColumn>,
+}
+
+/// A column of reports.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MeasureColumn {
+    /// From the left.
+    place: u8,
+    pub head: &'static str,
+    /// Meaning, for pages; columns with one in common have it at the first of them.
+    pub meaning: Option<&'static str>,
+    pub cell: fn(&Measures) -> Option<String>,
+    /// True if the phase is worth a line for it.
+    pub tells: fn(&Measures) -> bool,
+}
+
+const NEITHER_SHOWN_NOR_BOUND: Measure =
+    Measure { name: "", about: "", unit: "number", unknown: "", value: |_| None, bound: |_| None, column: None };
+
+/// The measures: a field of [`Measures`] and a row here are all that thresholds, reports and the reference need.
+pub(crate) static MEASURES: [Measure; 9] = [
+    Measure {
+        name: "recovery",
+        about: "Recovery time: seconds after a phase of more load, or after a fault, until goodput stays at 95 % of what is normal \
+                (offered, less what was late before it, at most the objective's share; or the baseline's calm, where that was better) and the objective holds, in the next 10 s (or half of the phase) and in all that follows.",
+        unit: "time",
+        unknown: "there was nothing to recover from: recovery needs a fault in this phase or at its beginning, or a phase of \
+                  more load before it with as much load as now before that",
+        value: |m| Some(m.recovery.as_ref()?.after_s? * 1e3),
+        bound: |m| Some(m.recovery.as_ref()?.after_s_at_least? * 1e3),
+        column: Some(MeasureColumn {
+            place: 7,
+            head: "recovery time",
+            meaning: Some(
+                "Recovery time: after more load or a fault, until goodput was 95 % of what it was and the objective was kept for 10 s. \
+                 Metastable: goodput was still under 80 % at the end, though it was watched for a minute and six times the trigger.",
+            ),
+            cell: |m| m.recovery.as_ref().map(Recovery::in_words),
+            tells: |m| m.recovery.is_some(),
+        }),
+    },
+    Measure {
+        name: "metastable",
+        about: "1 if goodput is still under 80 % of what is normal at the end of the phase, though it lasted a minute and six times the \
+                trigger; 0 if the service recovered.",
+        unknown: "undecided: it was not watched for long enough, or there was nothing to recover from",
+        value: |m| match m.recovery.as_ref()?.verdict.as_str() {
+            "metastable" => Some(1.0),
+            "recovered" => Some(0.0),
+            _ => None,
+        },
+        ..NEITHER_SHOWN_NOR_BOUND
+    },
+    Measure {
+        name: "hysteresis",
+        about: "Share of the goodput that is missing under a load on the way down, of that under the same load on the way up: of the second \
+                half of either phase. 0: nothing is missing.",
+        unit: "share",
+        unknown: "it takes a phase with the same load before, and more load or a fault in between; both of 4 s at least",
+        value: |m| m.hysteresis,
+        column: Some(MeasureColumn {
+            place: 6,
+            head: "hysteresis",
+            meaning: Some(
+                "Hysteresis: the share of goodput that is missing on the way down, of that under the same load on the way up.",
+            ),
+            cell: |m| m.hysteresis.map(percent),
+            tells: |m| m.hysteresis.is_some(),
+        }),
+        ..NEITHER_SHOWN_NOR_BOUND
+    },
+    Measure {
+        name: "wasted",
+        about: "Share of what the service finished that came late or that nobody waited for.",
+        unit: "share",
+        unknown: "the service finished nothing, or did not say",
+        value: |m| m.wasted,
+        column: Some(MeasureColumn {
+            place: 1,
+            head: WASTED,
+            meaning: Some("Wasted: the share of what the service finished that came late, or to nobody."),
+            cell: |m| m.wasted.map(percent),
+            tells: |m| m.wasted.is_some_and(|share| share >= 0.01),
+        }),
+        ..NEITHER_SHOWN_NOR_BOUND
+    },
+    Measure {
+        name: "user_fairness",
+        about: "Jain's index of the share that each user got of what it wanted: 1 is equal.",
+        unknown: "it takes two users, and one who was given something",
+        value: |m| Some(m.user_fairness?.jain),
+        column: Some(MeasureColumn {
+            place: 2,
+            head: "user fairness",
+            meaning: Some(
+                "Fairness: Jain's index over what users, or classes, got of what they wanted: 1 if it was the same for all. Worst decile: what the \
+                 tenth of the users with the least got.",
+            ),
+            cell: |m| Some(format!("{:.2}", m.user_fairness?.jain)),
+            tells: |m| m.user_fairness.is_some_and(|found| found.jain < UNFAIR),
+        }),
+        ..NEITHER_SHOWN_NOR_BOUND
+    },
+    Measure {
+        name: "worst_tenth",
+        about: "Worst decile: what the tenth of the users that got the least got of what it wanted.",
+        unknown: "it takes two users, and one who was given something",
+        value: |m| Some(m.user_fairness?.worst_tenth),
+        column: Some(MeasureColumn {
+            place: 3,
+            head: "worst decile",
+            meaning: None,
+            cell: |m| Some(percent(m.user_fairness?.worst_tenth)),
+            tells: |_| false,
+        }),
+        ..NEITHER_SHOWN_NOR_BOUND
+    },
+    Measure {
+        name: "class_fairness",
+        about: "Jain's index over classes of users.",
+        unknown: "it takes two classes, and one that was given something",
+        value: |m| m.class_fairness,
+        column: Some(MeasureColumn {
+            place: 4,
+            head: "class fairness",
+            meaning: None,
+            cell: |m| Some(format!("{:.2}", m.class_fairness?)),
+            tells: |m| m.class_fairness.is_some_and(|jain| jain < UNFAIR),
+        }),
+        ..NEITHER_SHOWN_NOR_BOUND
+    },
+    Measure {
+        name: "growth",
+        about: "Requests in flight gained per second, where that is a steady trend: the service is not stable; else 0.",
+        unit: "1/s",
+        unknown: "the load changes, or the phase is shorter than 20 s",
+        value: |m| Some(m.steadiness?.growth_per_s),
+        column: Some(MeasureColumn {
+            place: 5,
+            head: "backlog",
+            meaning: Some("Backlog: steady, or by how much the requests in flight kept growing."),
+            cell: |m| match m.steadiness?.growth_per_s {
+                growth if growth > 0.0 => Some(format!("+{}/s", rate(growth))),
+                _ => Some("steady".to_owned()),
+            },
+            tells: Measures::is_unstable,
+        }),
+        ..NEITHER_SHOWN_NOR_BOUND
+    },
+    Measure {
+        name: "warm_up",
+        about: "Length of the beginning that differs from the last third of the phase.",
+        unit: "time",
+        unknown: "the load changes, or the phase is too short for its queue (WARM-UP in validity.md)",
+        value: |m| m.steadiness.filter(|found| found.judged).map(|found| found.warm_up_s * 1e3),
+        ..NEITHER_SHOWN_NOR_BOUND
+    },
+];
+
+/// Jain's index below which it is told.
+const UNFAIR: f64 = 0.9;
+/// Head of the one column that is known of whole arms too.
+pub(crate) const WASTED: &str = "wasted";
+
+/// In thresholds it is a ratio of counts, known of groups of requests and parts of phases too.
+const AMPLIFICATION: MeasureColumn = MeasureColumn {
+    place: 0,
+    head: "retry amplification",
+    meaning: Some("Retry amplification: attempts for each request that users wanted."),
+    cell: |m| Some(format!("{:.2}", m.amplification?)),
+    tells: |m| m.amplification.is_some_and(|times| times >= 1.05),
+};
+
+impl MeasureColumn {
+    /// All of them, from the left.
+    pub fn all() -> Vec<Self> {
+        let mut all = vec![AMPLIFICATION];
+        all.extend(MEASURES.iter().filter_map(|measure| measure.column));
+        all.sort_by_key(|column| column.place);
+        all
+    }
+
+    /// `-` where nothing is known.
+    pub fn shown(&self, measures: &Measures) -> String {
+        (self.cell)(measures).unwrap_or_else(|| "-".to_owned())
+    }
 }
 
 /// What a phase is for, by the plan.
@@ -131,105 +334,20 @@ pub struct Steadiness {
     pub growth_per_s: f64,
 }
 
-/// How a service recovered: from a phase of more load, or from a fault.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Recovery {
-    /// Name of the phase, or `fault`.
-    pub from: String,
-    /// How long that lasted, in seconds.
-    pub trigger_s: f64,
-    /// The arm's own goodput before it, a second.
-    pub goodput_before_per_s: f64,
-    /// What counts as normal: what was offered before it, less the share that was not in time then, of which the objective's own share is the
-    /// most that counts; by the calm of the baseline, where that was better.
-    pub normal_per_s: f64,
-    /// Seconds from its end until goodput stayed at 95 % of what is normal, and the objective kept, in the next 10 s and in all that followed; `None`: not in this phase.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub after_s: Option<f64>,
-    /// Not within this many seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub after_s_at_least: Option<f64>,
-    /// Goodput at the end of the phase, a second.
-    pub goodput_at_end_per_s: f64,
-    /// How long it was watched after the trigger was gone, in seconds.
-    pub watched_s: f64,
-    /// How long it has to be watched to be called metastable, in seconds.
-    pub watch_needed_s: f64,
-    /// Users tried again what had failed: without that nothing can keep a bad state alive.
-    pub retries: bool,
-    /// `recovered`, `metastable` or `undecided`.
-    pub verdict: String,
-    /// What it is judged by, in no file: the summary holds it against the baseline's calm.
-    #[serde(skip)]
-    pub watched: Watched,
-}
-
-/// What was normal before a trigger, and the seconds after it.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Watched {
-    /// Users wait for answers, and ask for less where these are late.
-    pub closed: bool,
-    /// What was offered before the trigger, a second.
-    pub offered_before_per_s: f64,
-    /// The share of it that has to be in time.
-    pub in_time: f64,
-    /// In order.
-    pub seconds: Vec<WatchedSecond>,
-}
-
-/// Requests of one second.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct WatchedSecond {
-    /// That came.
-    pub offered: u64,
-    /// Wants that were met in time.
-    pub goodput: u64,
-    /// Answered in time.
-    pub served: u64,
-    /// Answered late, or waited for in vain.
-    pub late: u64,
-}
-
-/// A figure over the load, for one arm: every phase with one load is a point. Only where there are three loads or more.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Curve {
-    /// The arm.
-    pub arm: String,
-    /// In order of the load.
-    pub points: Vec<CurvePoint>,
-}
-
-/// One load. Of several blocks, medians.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct CurvePoint {
-    /// The phase.
-    pub phase: String,
-    /// What was planned: users, or sessions or requests a second.
-    pub planned: f64,
-    /// Blocks that it is made of: INVALID ones are left out.
-    pub blocks: u32,
-    /// First attempts a second.
-    pub offered_per_s: f64,
-    /// Intents a second that were met within the objective.
-    pub goodput_per_s: f64,
-    /// The lowest and the highest of the blocks.
-    pub goodput_range: [f64; 2],
-    /// Rejected of those sent.
-    pub reject_fraction: f64,
-    /// 99th percentile of response time.
-    pub p99_ms: Option<f64>,
-    /// Where time-outs hide it: at least this.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub p99_at_least_ms: Option<f64>,
-}
-
 impl Measures {
     /// True if there is nothing to write.
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Whether the phase settled, unless the file says that it is not to be read as a steady state.
+    pub fn steady_state(&self) -> Option<Steadiness> {
+        self.steadiness.filter(|found| found.declared != Some(false))
+    }
+
+    /// True if its percentiles depend on how long the phase was.
+    pub fn is_unstable(&self) -> bool {
+        self.steady_state().is_some_and(|found| found.growth_per_s > 0.0)
     }
 }
 

@@ -68,12 +68,8 @@ pub fn page() -> String {
         let with_samples = of_kind.iter().any(|known| known.needs > 0);
         let (head, line) = if with_samples { ("fewest samples", "---") } else { ("meaning", "---") };
         let _ = writeln!(page, "| metric | unit | {head} | example |\n|---|---|{line}|---|");
-        for KnownMetric { name, is_time, about, needs, .. } in of_kind {
-            let unit = match (kind, is_time) {
-                (MetricKind::OfGauge, _) => "the gauge's",
-                (_, true) => "time",
-                _ => unit_of(name),
-            };
+        for KnownMetric { name, unit, about, needs, .. } in of_kind {
+            let is_time = unit == "time";
             let said = if with_samples { needs.to_string() } else { about.to_owned() };
             let example = example.replace("NAME", name);
             let example = match kind {
@@ -89,18 +85,6 @@ pub fn page() -> String {
         }
     }
     page
-}
-
-fn unit_of(name: &str) -> &'static str {
-    match name {
-        "offered" | "goodput" | "growth" => "1/s",
-        "amplification" | "user_fairness" | "worst_tenth" | "class_fairness" | "metastable" => "number",
-        "wasted" | "hysteresis" | "error_rate" | "clients_with_connect_timeout" => "share",
-        _ if name.ends_with("_fraction") => "share",
-        "clients" => "users",
-        "count" => "times",
-        _ => "requests",
-    }
 }
 
 /// Every example is one that the program understands.

@@ -53,7 +53,7 @@ const STEADY_S: f64 = 60.0;
 
 /// Steadiness of a phase that may be asked whether it settled.
 fn asked(phase: &PhaseSummary) -> Option<Steadiness> {
-    phase.measures.steadiness.filter(|found| found.declared != Some(false))
+    phase.measures.steady_state()
 }
 
 /// Phases that are read as a steady state.

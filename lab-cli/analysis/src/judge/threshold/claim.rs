@@ -96,16 +96,12 @@ impl Claim {
     }
 
     pub fn metrics(&self) -> Vec<(usize, &Metric)> {
-        let mut found = Vec::new();
-        self.sides().into_iter().for_each(|side| side.collect(&mut found));
-        found
+        self.sides().into_iter().flat_map(Expr::metrics).collect()
     }
 
     /// Conditions of all shares.
     pub fn conditions(&self) -> Vec<&Condition> {
-        let mut found = Vec::new();
-        self.sides().into_iter().for_each(|side| side.conditions(&mut found));
-        found
+        self.sides().into_iter().flat_map(Expr::conditions).collect()
     }
 }
 
@@ -140,33 +136,30 @@ impl Expr {
         }
     }
 
-    fn conditions<'a>(&'a self, found: &mut Vec<&'a Condition>) {
+    /// Sides and arguments.
+    fn parts(&self) -> Vec<&Self> {
         match &self.node {
-            Node::Number { .. } | Node::Metric(_) => {}
-            Node::Binary { left, right, .. } => {
-                left.conditions(found);
-                right.conditions(found);
-            }
-            Node::Call { arguments, .. } => arguments.iter().for_each(|argument| argument.conditions(found)),
-            Node::Share(conditions) => found.extend(conditions),
+            Node::Binary { left, right, .. } => vec![&**left, &**right],
+            Node::Call { arguments, .. } => arguments.iter().collect(),
+            Node::Number { .. } | Node::Metric(_) | Node::Share(_) => Vec::new(),
         }
     }
 
-    pub fn collect<'a>(&'a self, found: &mut Vec<(usize, &'a Metric)>) {
+    fn conditions(&self) -> Vec<&Condition> {
         match &self.node {
-            Node::Number { .. } => {}
-            Node::Metric(metric) => found.push((self.at, metric)),
-            Node::Binary { left, right, .. } => {
-                left.collect(found);
-                right.collect(found);
-            }
-            Node::Call { arguments, .. } => arguments.iter().for_each(|argument| argument.collect(found)),
+            Node::Share(conditions) => conditions.iter().collect(),
+            _ => self.parts().into_iter().flat_map(Self::conditions).collect(),
+        }
+    }
+
+    /// Metrics with their places, those of shares included.
+    pub fn metrics(&self) -> Vec<(usize, &Metric)> {
+        match &self.node {
+            Node::Metric(metric) => vec![(self.at, metric)],
             Node::Share(conditions) => {
-                for condition in conditions {
-                    found.push((condition.at, &condition.metric));
-                    condition.limit.collect(found);
-                }
+                conditions.iter().flat_map(|of| [vec![(of.at, &of.metric)], of.limit.metrics()].concat()).collect()
             }
+            _ => self.parts().into_iter().flat_map(Self::metrics).collect(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     check::{share, twentieths},
-    claim::{Claim, Condition, Expr, Function, Node},
+    claim::{Claim, Condition, Expr, Node},
     evidence::Evidence,
     metric::{Group, Metric, Quantity},
     range::Range,
@@ -247,15 +247,7 @@ fn group_of<'a>(phase: &'a PhaseSummary, group: &Group) -> (Option<&'a Measured>
 
 /// True if it measures nothing.
 pub(super) fn constant(expr: &Expr) -> bool {
-    match &expr.node {
-        Node::Number { .. } => true,
-        Node::Metric(_) => false,
-        Node::Binary { left, right, .. } => constant(left) && constant(right),
-        Node::Call { function: Function::Max | Function::Min | Function::Abs, arguments } => {
-            arguments.iter().all(constant)
-        }
-        Node::Share(_) => false,
-    }
+    expr.metrics().is_empty()
 }
 
 fn shown(range: Range, unit: Unit) -> String {

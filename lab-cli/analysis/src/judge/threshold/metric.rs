@@ -1,7 +1,7 @@
 //! Metrics of a phase: one table of names, from which parsing, suggestions and values all follow.
 
-use super::{measure::MeasureOf, unit::Unit};
-use crate::summary::{Measured, Times};
+use super::unit::Unit;
+use crate::summary::{MEASURES, Measure, Measured, Times};
 
 /// `arm.phase[part].group.quantity.statistic`.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,13 +43,13 @@ pub(super) enum Group {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Quantity {
     /// A count, rate or fraction.
-    Number(Number),
+    Number(&'static Number),
     /// A statistic of a set of times.
-    Times(TimesOf, Statistic),
+    Times(&'static TimesOf, &'static Statistic),
     /// A measure of a whole phase.
-    Measure(MeasureOf),
+    Measure(&'static Measure),
     /// A gauge of a stage over time; its unit is that of its name.
-    Gauge { stage: String, name: String, over: TimeStatistic },
+    Gauge { stage: String, name: String, over: &'static TimeStatistic },
     /// A gauge in every second, for `share`.
     Series { stage: String, name: String },
 }
@@ -60,6 +60,8 @@ pub(super) struct Number {
     pub name: &'static str,
     /// Meaning, for the reference.
     pub about: &'static str,
+    /// Unit, for the reference.
+    pub unit: &'static str,
     pub read: fn(&Measured) -> Option<f64>,
 }
 
@@ -97,83 +99,91 @@ pub(super) struct Statistic {
 }
 
 /// A statistic over time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TimeStatistic {
-    Min,
-    Max,
-    Mean,
-    First,
-    Last,
-    /// The most steps down in a row; seconds without a change neither count nor interrupt.
-    Falls,
-    /// The most steps up in a row.
-    Rises,
-    Sum,
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TimeStatistic {
+    pub name: &'static str,
+    /// Meaning for a gauge's values in the seconds of a phase, for the reference.
+    pub about: &'static str,
+    /// Counts values; all others have the gauge's unit.
+    counts: bool,
+    of: fn(&[f64]) -> f64,
 }
 
 macro_rules! counts {
-    ($($name:ident: $about:literal,)*) => {
-        [$(Number { name: stringify!($name), about: $about, read: |m| Some(m.$name as f64) }),*]
+    ($($name:ident in $unit:literal: $about:literal,)*) => {
+        [$(Number { name: stringify!($name), about: $about, unit: $unit, read: |m| Some(m.$name as f64) }),*]
     };
 }
 
 /// Counts of requests, as in the summary.
 static COUNTS: [Number; 17] = counts![
-    planned: "Requests that were due in the phase, retries included.",
-    unsent: "Planned requests that the generator did not send.",
-    refused_locally: "Requests that the user's own policy refused; they were not sent.",
-    connect_failed: "Requests that got no connection.",
-    connect_timed_out: "Of these, the ones whose attempt to connect timed out.",
-    sent: "Requests that were written to a connection.",
-    served: "Requests answered within the objective's response time, from the start of the first attempt.",
-    served_late: "Requests answered later than that.",
-    rejected: "Requests that the service refused.",
-    timed_out: "Requests without an answer within the users' time-out.",
-    failed: "Requests with an error as the answer, or whose connection broke.",
-    elsewhere: "Failed requests that were redirected to another host.",
-    abandoned: "Requests whose user gave up.",
-    in_flight: "Requests still without an answer when the run ended.",
-    retries: "Requests that repeat one that was not served.",
-    clients: "Users that sent at least one request.",
-    resent: "Requests whose kept connection was found closed before anything was written to it, and that went out on a new one.",
+    planned in "requests": "Requests that were due in the phase, retries included.",
+    unsent in "requests": "Planned requests that the generator did not send.",
+    refused_locally in "requests": "Requests that the user's own policy refused; they were not sent.",
+    connect_failed in "requests": "Requests that got no connection.",
+    connect_timed_out in "requests": "Of these, the ones whose attempt to connect timed out.",
+    sent in "requests": "Requests that were written to a connection.",
+    served in "requests": "Requests answered within the objective's response time, from the start of the first attempt.",
+    served_late in "requests": "Requests answered later than that.",
+    rejected in "requests": "Requests that the service refused.",
+    timed_out in "requests": "Requests without an answer within the users' time-out.",
+    failed in "requests": "Requests with an error as the answer, or whose connection broke.",
+    elsewhere in "requests": "Failed requests that were redirected to another host.",
+    abandoned in "requests": "Requests whose user gave up.",
+    in_flight in "requests": "Requests still without an answer when the run ended.",
+    retries in "requests": "Requests that repeat one that was not served.",
+    clients in "users": "Users that sent at least one request.",
+    resent in "requests": "Requests whose kept connection was found closed before anything was written to it, and that went out on a new one.",
 ];
 
 /// Ratios of counts.
 static RATIOS: [Number; 8] = [
-    Number { name: "offered", about: "Offered load: planned requests per second.", read: |m| Some(m.offered_per_s) },
+    Number {
+        name: "offered",
+        about: "Offered load: planned requests per second.",
+        unit: "1/s",
+        read: |m| Some(m.offered_per_s),
+    },
     Number {
         name: "goodput",
         about: "What users wanted and had within the objective's response time, per second. A retry counts from the start of the first attempt.",
+        unit: "1/s",
         read: |m| Some(m.goodput_per_s),
     },
     Number {
         name: "reject_fraction",
         about: "Refused requests as a share of those sent.",
+        unit: "share",
         read: |m| (m.sent > 0).then_some(m.reject_fraction),
     },
     Number {
         name: "served_fraction",
         about: "Requests answered, in time or late, as a share of the planned ones.",
+        unit: "share",
         read: |m| ratio(m.served + m.served_late, m.planned),
     },
     Number {
         name: "amplification",
         about: "Retry amplification: attempts for each request that users wanted.",
+        unit: "number",
         read: Measured::amplification,
     },
     Number {
         name: "errors",
         about: "Requests that the service was asked for and did not answer as asked: refused, failed, without a connection or without an answer, also those still open when the run ended. All that was planned but `unsent`, `served` and `served_late`.",
+        unit: "requests",
         read: |m| Some(m.errors() as f64),
     },
     Number {
         name: "error_rate",
         about: "Errors as a share of the planned requests. The one metric that fails a threshold in an INVALID run too.",
+        unit: "share",
         read: |m| ratio(m.errors(), m.planned),
     },
     Number {
         name: "clients_with_connect_timeout",
         about: "Share of the users that had a connect time-out.",
+        unit: "share",
         read: |m| (m.clients > 0).then_some(m.clients_with_connect_timeout),
     },
 ];
@@ -238,32 +248,77 @@ const fn percentile(
     Statistic { name, unit: Unit::Time, needs, value, bound }
 }
 
+static OVER_TIME: [TimeStatistic; 8] = [
+    over_time("min", "The smallest.", |values| values.iter().copied().fold(f64::INFINITY, f64::min)),
+    over_time("max", "The largest.", |values| values.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
+    over_time("mean", "The mean.", |values| values.iter().sum::<f64>() / values.len() as f64),
+    over_time("first", "The first.", |values| values[0]),
+    over_time("last", "The last.", |values| values[values.len() - 1]),
+    TimeStatistic {
+        counts: true,
+        ..over_time(
+            "falls",
+            "The most steps down in a row; seconds without a change neither count nor interrupt.",
+            |values| most_in_a_row(values, |before, now| now < before),
+        )
+    },
+    TimeStatistic {
+        counts: true,
+        ..over_time("rises", "The most steps up in a row.", |values| most_in_a_row(values, |before, now| now > before))
+    },
+    over_time("sum", "The sum.", |values| values.iter().sum()),
+];
+
+const fn over_time(name: &'static str, about: &'static str, of: fn(&[f64]) -> f64) -> TimeStatistic {
+    TimeStatistic { name, about, counts: false, of }
+}
+
 fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+macro_rules! tables {
+    ($($of:ident: $rows:expr;)*) => {$(
+        /// Rows are the same if they have the same name: each stands in its table once.
+        impl PartialEq for $of {
+            fn eq(&self, other: &Self) -> bool {
+                self.name == other.name
+            }
+        }
+
+        impl $of {
+            pub fn all() -> impl Iterator<Item = &'static Self> {
+                $rows
+            }
+
+            pub fn find(name: &str) -> Option<&'static Self> {
+                Self::all().find(|row| row.name == name)
+            }
+
+            pub fn names() -> Vec<&'static str> {
+                Self::all().map(|row| row.name).collect()
+            }
+        }
+    )*};
+}
+
+tables! {
+    Number: RATIOS.iter().chain(&COUNTS);
+    TimesOf: TIMES.iter();
+    Statistic: STATISTICS.iter();
+    TimeStatistic: OVER_TIME.iter();
+    Measure: MEASURES.iter();
+}
+
+/// A count or ratio of a group of requests by its name.
+pub(crate) fn number(name: &str, of: &Measured) -> Option<f64> {
+    (Number::find(name)?.read)(of)
 }
 
 impl Number {
     /// Counted of requests that were lost, whatever the times of the others are worth.
     pub fn is_error_rate(&self) -> bool {
         self.name == "error_rate"
-    }
-
-    pub fn all() -> impl Iterator<Item = &'static Self> {
-        RATIOS.iter().chain(&COUNTS)
-    }
-
-    pub fn find(name: &str) -> Option<Self> {
-        COUNTS.iter().chain(&RATIOS).find(|number| number.name == name).copied()
-    }
-}
-
-impl TimesOf {
-    pub fn all() -> impl Iterator<Item = &'static Self> {
-        TIMES.iter()
-    }
-
-    pub fn find(name: &str) -> Option<Self> {
-        TIMES.iter().find(|times| times.name == name).copied()
     }
 }
 
@@ -280,58 +335,12 @@ impl Statistic {
     pub fn is_time(&self) -> bool {
         self.unit == Unit::Time
     }
-
-    pub fn all() -> impl Iterator<Item = &'static Self> {
-        STATISTICS.iter()
-    }
-
-    pub fn find(name: &str) -> Option<Self> {
-        STATISTICS.iter().find(|statistic| statistic.name == name).copied()
-    }
-
-    pub fn names() -> Vec<&'static str> {
-        STATISTICS.iter().map(|statistic| statistic.name).collect()
-    }
 }
 
 impl TimeStatistic {
-    pub const ALL: [(&'static str, Self); 8] = [
-        ("min", Self::Min),
-        ("max", Self::Max),
-        ("mean", Self::Mean),
-        ("first", Self::First),
-        ("last", Self::Last),
-        ("falls", Self::Falls),
-        ("rises", Self::Rises),
-        ("sum", Self::Sum),
-    ];
-
-    /// Meaning for a gauge's values in the seconds of a phase, for the reference.
-    pub fn about(self) -> &'static str {
-        match self {
-            Self::Min => "The smallest.",
-            Self::Max => "The largest.",
-            Self::Mean => "The mean.",
-            Self::First => "The first.",
-            Self::Last => "The last.",
-            Self::Falls => "The most steps down in a row; seconds without a change neither count nor interrupt.",
-            Self::Rises => "The most steps up in a row.",
-            Self::Sum => "The sum.",
-        }
-    }
-
+    /// `None` of no values.
     pub fn of(self, values: &[f64]) -> Option<f64> {
-        let (first, last) = (*values.first()?, *values.last()?);
-        Some(match self {
-            Self::Min => values.iter().copied().fold(first, f64::min),
-            Self::Max => values.iter().copied().fold(first, f64::max),
-            Self::Mean => values.iter().sum::<f64>() / values.len() as f64,
-            Self::First => first,
-            Self::Last => last,
-            Self::Falls => most_in_a_row(values, |before, now| now < before),
-            Self::Rises => most_in_a_row(values, |before, now| now > before),
-            Self::Sum => values.iter().sum(),
-        })
+        (!values.is_empty()).then(|| (self.of)(values))
     }
 }
 
@@ -354,8 +363,9 @@ impl Quantity {
         match self {
             Self::Number(_) => Unit::Plain,
             Self::Times(_, statistic) => statistic.unit,
-            Self::Measure(measure) => measure.unit,
-            Self::Gauge { over: TimeStatistic::Falls | TimeStatistic::Rises, .. } => Unit::Plain,
+            Self::Measure(measure) if measure.unit == "time" => Unit::Time,
+            Self::Measure(_) => Unit::Plain,
+            Self::Gauge { over, .. } if over.counts => Unit::Plain,
             Self::Gauge { name, .. } | Self::Series { name, .. } if name.ends_with("_ms") => Unit::Time,
             Self::Gauge { .. } | Self::Series { .. } => Unit::Plain,
         }
@@ -364,25 +374,5 @@ impl Quantity {
 
 /// All names that may follow a phase or group.
 pub(super) fn names() -> Vec<&'static str> {
-    let numbers = RATIOS.iter().chain(&COUNTS).map(|number| number.name);
-    TIMES.iter().map(|times| times.name).chain(numbers).chain(MeasureOf::names()).collect()
-}
-
-/// Two readers are the same if they have the same name: each name stands in its table once.
-impl PartialEq for Number {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
-
-impl PartialEq for TimesOf {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
-
-impl PartialEq for Statistic {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
+    [TimesOf::names(), Number::names(), Measure::names()].concat()
 }

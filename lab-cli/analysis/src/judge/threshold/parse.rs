@@ -4,11 +4,10 @@ use super::{
     claim::{Claim, Comparator, Condition, Expr, Function, Node, Operator},
     error::{ThresholdError, error},
     lex::{Token, TokenKind, tokens},
-    measure::MeasureOf,
     metric::{Group, Metric, Number, Part, Point, Quantity, Statistic, TimeStatistic, TimesOf, names},
     unit::Unit,
 };
-use crate::text::suggestion;
+use crate::{summary::Measure, text::suggestion};
 
 /// Parentheses within parentheses, at most.
 const MAX_DEPTH: usize = 32;
@@ -295,7 +294,7 @@ impl Parser {
 
     fn quantity(&mut self, word: &str, at: usize) -> Result<Quantity, ThresholdError> {
         let number = Number::find(word).map(Quantity::Number);
-        if let Some(whole) = number.or_else(|| MeasureOf::find(word).map(Quantity::Measure)) {
+        if let Some(whole) = number.or_else(|| Measure::find(word).map(Quantity::Measure)) {
             if self.dot() {
                 return Err(error(self.at(), format!("{word} has no parts"), format!("write {word} alone")));
             }
@@ -321,12 +320,12 @@ impl Parser {
         if self.in_share || ends {
             return Ok(Quantity::Series { stage, name });
         }
-        let (over, at) = self.segment("a statistic over time is missing", example)?;
-        let known = TimeStatistic::ALL.map(|(name, _)| name);
-        let Some((_, over)) = TimeStatistic::ALL.iter().find(|(name, _)| *name == over) else {
-            return Err(error(at, format!("there is no {over} of a gauge"), suggestion(&over, &known)));
+        let (word, at) = self.segment("a statistic over time is missing", example)?;
+        let Some(over) = TimeStatistic::find(&word) else {
+            let hint = suggestion(&word, &TimeStatistic::names());
+            return Err(error(at, format!("there is no {word} of a gauge"), hint));
         };
-        Ok(Quantity::Gauge { stage, name, over: *over })
+        Ok(Quantity::Gauge { stage, name, over })
     }
 
     /// `.p90`: what stands before it was meant to be a metric, not a request type.

@@ -72,11 +72,6 @@ impl PhaseMeasure {
         matches!(&self.expr.node, Node::Metric(Metric { quantity: Quantity::Series { .. }, .. }))
     }
 
-    /// Counts and times of requests, whose parts of phases must have been kept.
-    pub fn is_of_requests(&self) -> bool {
-        self.metrics().iter().any(|(_, metric)| !metric.quantity.is_gauge())
-    }
-
     /// Measures that are known of whole phases alone, such as `wasted`.
     pub fn is_of_whole_phases(&self) -> bool {
         self.metrics().iter().any(|(_, metric)| matches!(metric.quantity, Quantity::Measure(_)))
@@ -84,9 +79,7 @@ impl PhaseMeasure {
 
     /// Stages and gauges that it names.
     pub fn gauges(&self) -> Vec<(&str, &str)> {
-        let of = |metric: &'_ Metric| matches!(metric.quantity, Quantity::Gauge { .. } | Quantity::Series { .. });
-        let named = self.metrics().into_iter().filter(|(_, metric)| of(metric));
-        let named = named.filter_map(|(_, metric)| match &metric.quantity {
+        let named = self.metrics().into_iter().filter_map(|(_, metric)| match &metric.quantity {
             Quantity::Gauge { stage, name, .. } | Quantity::Series { stage, name } => {
                 Some((stage.as_str(), name.as_str()))
             }
@@ -147,9 +140,7 @@ impl PhaseMeasure {
     }
 
     fn metrics(&self) -> Vec<(usize, &Metric)> {
-        let mut found = Vec::new();
-        self.expr.collect(&mut found);
-        found
+        self.expr.metrics()
     }
 }
 
@@ -228,7 +219,7 @@ mod tests {
     #[test]
     fn a_gauge_without_a_statistic_is_read_second_by_second() {
         let found = asked("gauge.\"list folders\".p90_ms", |measure, of, evidence| {
-            assert!(measure.is_of_seconds() && measure.is_time() && !measure.is_of_requests());
+            assert!(measure.is_of_seconds() && measure.is_time());
             assert_eq!(measure.gauges(), [("list folders", "p90_ms")]);
             measure.seconds(of, evidence)
         });

@@ -6,6 +6,8 @@ use crate::{
     summary::{Arm, Measured, PhaseSummary, Times},
 };
 
+mod measures;
+
 fn times(p90: Option<f64>, p90_at_least: Option<f64>, count: u64) -> Times {
     Times { p90, p90_at_least, count, ..Times::default() }
 }
@@ -241,8 +243,8 @@ fn types_classes_and_gauges() {
 #[test]
 fn steps_in_a_row_are_not_interrupted_by_seconds_without_one() {
     let values = [5.0, 4.0, 4.0, 3.0, 6.0, 5.0, 7.0, 8.0, 8.0, 9.0, 9.0];
-    assert_eq!(metric::TimeStatistic::Falls.of(&values), Some(2.0));
-    assert_eq!(metric::TimeStatistic::Rises.of(&values), Some(3.0));
+    assert_eq!(metric::TimeStatistic::find("falls").and_then(|over| over.of(&values)), Some(2.0));
+    assert_eq!(metric::TimeStatistic::find("rises").and_then(|over| over.of(&values)), Some(3.0));
 }
 
 #[test]
