@@ -5,7 +5,17 @@ use std::time::Duration;
 use measure::{PhaseReport, Report, WAKE_UP};
 use traces::UserModel;
 
-use crate::summary::{ClockConditions, Conditions, Generator, Measures, PhaseSummary, WalkRow};
+use crate::summary::{Arm, ClockConditions, Conditions, Generator, Measures, PhaseSummary, WalkRow};
+
+/// An arm of which nothing is known but a report.
+pub fn arm(report: &Report) -> Arm {
+    Arm {
+        generator: generator(report),
+        conditions: conditions(report),
+        phases: report.phases.iter().map(phase).collect(),
+        ..Arm::default()
+    }
+}
 
 /// One phase.
 pub fn phase(report: &PhaseReport) -> PhaseSummary {

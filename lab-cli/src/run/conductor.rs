@@ -14,16 +14,13 @@ use analysis::{
         decision, gates, measures,
         threshold::{Abort, Threshold, Watch, watches},
     },
-    live::{LiveEvent, PhaseShape, Shape, TimelineSecond},
+    live::{LiveEvent, TimelineSecond},
     manifest::{Block, Declared},
     record::{self, ArmRecord},
     sum_up::{Findings, sum_up},
     summary::{self, Capacity, Headroom, LimitSearch, Mode, RunSummary},
 };
-use experiment::{
-    plan::{AppPlan, Experiment, Foreknowledge, LoadStream, SearchRange, replayed},
-    resolve,
-};
+use experiment::plan::{AppPlan, Experiment, Foreknowledge, LoadStream, SearchRange, replayed};
 use measure::{Report, StallCause};
 
 use super::{
@@ -206,26 +203,6 @@ impl Run<'_> {
 
     fn note(&mut self, text: &str) -> Result<(), RunFailure> {
         self.tell(&LiveEvent::Note { text: text.to_owned() })
-    }
-
-    fn shape(&self, capacity: Option<f64>) -> Shape {
-        let experiment = self.request.experiment;
-        let phase = |phase: &experiment::plan::PhasePlan| PhaseShape {
-            name: phase.name.clone(),
-            seconds: phase.duration.as_secs_f64(),
-            load: resolve::load_in_words(phase, capacity),
-        };
-        Shape {
-            experiment: experiment.name.clone(),
-            mode: if self.request.virtual_time { Mode::Virtual } else { Mode::Live },
-            about: experiment.about.clone(),
-            objective: experiment.objective,
-            arms: experiment.arms.iter().map(|arm| arm.label.clone()).collect(),
-            blocks: experiment.repeat,
-            capacity_per_s: capacity,
-            capacity_changes: experiment.capacity_changes(capacity, self.request.virtual_time),
-            phases: experiment.users.phases.iter().map(phase).collect(),
-        }
     }
 
     /// Judges an arm that has ended, and keeps what it left. `rate`: what the target can serve, where that is known.

@@ -14,7 +14,7 @@ use analysis::{
         measures::{self, MeasuresPlan},
         threshold::Threshold,
     },
-    live::{LiveEvent, PhaseShape, Shape, TimelineSecond},
+    live::{LiveEvent, TimelineSecond},
     manifest::Block,
     record::{self, ArmRecord},
     sum_up::{Findings, sum_up},
@@ -22,7 +22,7 @@ use analysis::{
 };
 use experiment::{
     Experiment,
-    plan::{ArmPlan, PhasePlan},
+    plan::ArmPlan,
     plan_digest::{digest_of, seed_of},
     resolve,
 };
@@ -37,7 +37,7 @@ use super::{
     arm_recorder::ArmRecorder,
     environment::{neighbours::NeighbourWatch, service_processes::ServiceProcesses},
     live::service::process_tree,
-    manifest::manifest,
+    manifest::{manifest, shape},
     seconds::Seconds,
 };
 use crate::store::{folder::ResultsFolder, histograms::write as write_histograms, rfc3339, seconds_log::SecondsLog};
@@ -102,12 +102,7 @@ impl LoadRequest<'_> {
 
 /// A report alone as an arm that gates have judged: of a load without a folder.
 pub fn judged(plan: &LoadPlan, report: &Report, flat_out: bool) -> Arm {
-    let mut arm = Arm {
-        generator: arm_metrics::generator(report),
-        conditions: arm_metrics::conditions(report),
-        phases: report.phases.iter().map(arm_metrics::phase).collect(),
-        ..Arm::default()
-    };
+    let mut arm = arm_metrics::arm(report);
     let objective = LatencyObjective { percentile: 99.0, response_time_ms: plan.objective.as_secs_f64() * 1e3 };
     gates::stamp(&mut arm, &context(objective, flat_out));
     arm
@@ -115,19 +110,7 @@ pub fn judged(plan: &LoadPlan, report: &Report, flat_out: bool) -> Arm {
 
 /// The context of gates for a load on somebody else's service.
 pub fn context(objective: LatencyObjective, flat_out: bool) -> gates::Context {
-    gates::Context {
-        objective,
-        closed: false,
-        flat_out,
-        kernel_backlog_declared: true,
-        tasks_crash: false,
-        own_target: false,
-        without_live_view: false,
-        foreign_service: false,
-        debug_build_plant: false,
-        plant: gates::PlantDoubts::default(),
-        headroom: None,
-    }
+    gates::Context { objective, flat_out, kernel_backlog_declared: true, ..gates::Context::default() }
 }
 
 /// Sends it, from its first request to its verdict. `on_second` sees each second as it ends.
@@ -273,22 +256,7 @@ impl Saved {
         let (experiment, arm) = (request.experiment, request.arm());
         let path = if let LoadFolder::At(path) = out { Some(path) } else { None };
         let mut folder = ResultsFolder::create(path, &experiment.name).map_err(RunFailure::of_new_folder)?;
-        let phase = |phase: &PhasePlan| PhaseShape {
-            name: phase.name.clone(),
-            seconds: phase.duration.as_secs_f64(),
-            load: resolve::load_in_words(phase, None),
-        };
-        folder.event(&LiveEvent::RunStarted(Shape {
-            experiment: experiment.name.clone(),
-            mode: Mode::Live,
-            about: experiment.about.clone(),
-            objective: experiment.objective,
-            arms: vec![arm.label.clone()],
-            blocks: BLOCK,
-            capacity_per_s: None,
-            capacity_changes: Vec::new(),
-            phases: experiment.users.phases.iter().map(phase).collect(),
-        }))?;
+        folder.event(&LiveEvent::RunStarted(shape(experiment, None, false)))?;
         folder.event(&ArmRecorder::started(arm, BLOCK))?;
         folder.event(&LiveEvent::LoadStarted { at: rfc3339(SystemTime::now()) })?;
         let times = SecondsLog::create(folder.path(), &arm.label, BLOCK)?;

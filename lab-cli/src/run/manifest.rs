@@ -1,10 +1,11 @@
 //! `manifest.json`: what was run, so that it can be run again.
 
 use analysis::{
+    live::{PhaseShape, Shape},
     manifest::Block,
     summary::{Capacity, LimitSearch, Mode, SCHEMA},
 };
-use experiment::Experiment;
+use experiment::{Experiment, plan::PhasePlan, resolve};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -68,6 +69,26 @@ pub fn manifest(
         host: Host::of(cpus),
     };
     serde_json::to_value(manifest)
+}
+
+/// The plan of a run, as its first event has it.
+pub fn shape(experiment: &Experiment, capacity: Option<f64>, virtual_time: bool) -> Shape {
+    let phase = |phase: &PhasePlan| PhaseShape {
+        name: phase.name.clone(),
+        seconds: phase.duration.as_secs_f64(),
+        load: resolve::load_in_words(phase, capacity),
+    };
+    Shape {
+        experiment: experiment.name.clone(),
+        mode: if virtual_time { Mode::Virtual } else { Mode::Live },
+        about: experiment.about.clone(),
+        objective: experiment.objective,
+        arms: experiment.labels(|_| true),
+        blocks: experiment.repeat,
+        capacity_per_s: capacity,
+        capacity_changes: experiment.capacity_changes(capacity, virtual_time),
+        phases: experiment.users.phases.iter().map(phase).collect(),
+    }
 }
 
 impl Host {

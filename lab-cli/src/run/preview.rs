@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use analysis::live::{LiveEvent, TimelineSecond};
 use experiment::{
     Experiment,
-    plan::{AppPlan, ArashiPlan, Hindsight, Work},
+    plan::{AppPlan, Hindsight},
     plan_digest::seed_of,
 };
 use workloads::StopFlag;
@@ -45,12 +45,7 @@ pub fn preview(
         return Err(RunFailure::Target(why.to_owned()));
     }
     let setup = VirtualSetup::of(experiment);
-    let capacity = match &experiment.target.app {
-        AppPlan::Arashi(ArashiPlan { work: Work::Capacity(wanted), .. }) => {
-            Some(setup.capacity(experiment, *wanted, stop)?)
-        }
-        _ => None,
-    };
+    let capacity = setup.capacity(experiment, stop)?;
     let (computed, seed) = (AtomicU64::new(0), seed_of(experiment, 1));
     for arm in previewed(experiment) {
         if stop.is_stopped() {

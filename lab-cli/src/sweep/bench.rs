@@ -6,12 +6,15 @@ use analysis::summary::{Arm, Capacity};
 use controllers::seed_for;
 use experiment::{
     Changes, Experiment,
-    plan::{self, AppPlan, ArashiPlan, ArmPlan, Hindsight},
+    plan::{ArmPlan, Hindsight},
 };
 use workloads::StopFlag;
 
 use super::{Journal, progress::SearchProgress};
-use crate::run::{RunFailure, StopSignal, VirtualSetup, side_by_side};
+use crate::{
+    exit::Failure,
+    run::{RunFailure, StopSignal, VirtualSetup, side_by_side},
+};
 
 /// An experiment with some keys set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -62,6 +65,8 @@ pub enum BenchError {
     Stopped,
     /// A run failed.
     Failed(RunFailure),
+    /// What ran has no answer.
+    Said(Failure),
 }
 
 impl From<RunFailure> for BenchError {
@@ -193,12 +198,7 @@ impl<'a> Bench<'a> {
         }
         let setup = VirtualSetup::of(experiment);
         let stop = self.stop.fresh_flag();
-        let capacity = match &experiment.target.app {
-            AppPlan::Arashi(ArashiPlan { work: plan::Work::Capacity(wanted), .. }) => {
-                Some(setup.capacity(experiment, *wanted, &stop)?)
-            }
-            _ => None,
-        };
+        let capacity = setup.capacity(experiment, &stop)?;
         let world = Arc::new(World { of, setup, capacity });
         self.world = Some(Arc::clone(&world));
         Ok(world)

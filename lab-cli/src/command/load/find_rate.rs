@@ -12,7 +12,7 @@ use std::{
 use analysis::{
     arm_metrics,
     judge::gates::{self, limits},
-    summary::{Arm, CarriedOver, LatencyObjective, SCHEMA, Validity},
+    summary::{CarriedOver, LatencyObjective, SCHEMA, Validity},
     text::{counted, percent, rate, time},
 };
 use experiment::{
@@ -53,7 +53,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 const CARRIES: &str = "a minute after the last trial the service did not yet answer as before the first: what comes next would be about that trial";
 
 /// The output of `--output json`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct Found {
     schema: u32,
     url: String,
@@ -128,20 +128,8 @@ pub(super) fn find_rate(
 impl Finder<'_> {
     fn search(&self) -> Result<Found, Failure> {
         let mut search = Search::from(self.args.rates.rate.unwrap_or(FIRST));
-        let mut found = Found {
-            schema: SCHEMA,
-            url: self.args.url.clone(),
-            objective: self.objective.text.clone(),
-            rate_per_s: None,
-            interval_per_s: [None; 2],
-            confirmed: false,
-            why: None,
-            verdict: None,
-            nothing_served: true,
-            partial: false,
-            trials: Vec::new(),
-            folder: None,
-        };
+        let (url, objective) = (self.args.url.clone(), self.objective.text.clone());
+        let mut found = Found { schema: SCHEMA, url, objective, nothing_served: true, ..Found::default() };
         let mut carries = false;
         self.asked();
         loop {
@@ -277,12 +265,7 @@ fn another(out: &Path) -> PathBuf {
 /// The reason why a trial says nothing about the service: the generator was too late with its requests.
 fn generator_failed(finished: &FinishedLoad) -> Option<String> {
     let report = &finished.report;
-    let mut arm = Arm {
-        generator: arm_metrics::generator(report),
-        conditions: arm_metrics::conditions(report),
-        phases: report.phases.iter().map(arm_metrics::phase).collect(),
-        ..Arm::default()
-    };
+    let mut arm = arm_metrics::arm(report);
     // A trial is stopped as soon as it is decided: what is open then was not forgotten.
     gates::stamp(&mut arm, &load_context(finished.summary.objective, false));
     let allowed = limits::lag_ms(finished.summary.objective.response_time_ms);

@@ -45,24 +45,25 @@ pub fn slope(points: &[(f64, f64)]) -> Option<f64> {
     (width > 0.0).then(|| both / width)
 }
 
+/// The value at `x`: straight lines lie between the points, and it stays the same beyond them.
+pub fn interpolated(points: &[(f64, f64)], x: f64) -> f64 {
+    match points.iter().position(|point| point.0 >= x) {
+        None => points.last().map_or(0.0, |point| point.1),
+        Some(0) => points[0].1,
+        Some(next) => {
+            let ((x0, y0), (x1, y1)) = (points[next - 1], points[next]);
+            y0 + (y1 - y0) * (x - x0) / (x1 - x0).max(1e-9)
+        }
+    }
+}
+
 /// Slowdown of work with one connection in use, two, … up to all of them, from the mean number in use and the cost of
 /// an operation at that; the costs are taken in proportion to the last one, and straight lines lie between.
 pub fn slowdown(points: &[(f64, f64)], connections: u32) -> Vec<f64> {
     let mut points = points.to_vec();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     let Some(&(_, crowded)) = points.last() else { return Vec::new() };
-    let at = |in_use: f64| {
-        let next = points.iter().position(|p| p.0 >= in_use);
-        match next {
-            None => crowded,
-            Some(0) => points[0].1,
-            Some(next) => {
-                let ((x0, y0), (x1, y1)) = (points[next - 1], points[next]);
-                y0 + (y1 - y0) * (in_use - x0) / (x1 - x0).max(1e-9)
-            }
-        }
-    };
-    (1..=connections).map(|in_use| at(f64::from(in_use)) / crowded).collect()
+    (1..=connections).map(|in_use| interpolated(&points, f64::from(in_use)) / crowded).collect()
 }
 
 /// Differences up to this share are none.

@@ -11,7 +11,13 @@ use spec::{
 };
 use workloads::plan::{Behaviour, FailureRule, Target, UrlRequest, UrlUsers, Users};
 
-use super::{busy::Busy, figures::Series, law::unimodal, load::TypeTimes, verdict::PlantVerdict};
+use super::{
+    busy::Busy,
+    figures::{Series, interpolated},
+    law::unimodal,
+    load::TypeTimes,
+    verdict::PlantVerdict,
+};
 use crate::run::{
     Cpus, RunFailure, Sinks, StopSignal,
     live::service::{RunningService, SlowerKept, kept_connections, log_in},
@@ -164,29 +170,20 @@ fn load(
 
 /// Requests a second, as the law through the medians has them: more at once never serve fewer up to a peak, and never more
 /// after it.
-struct Law(Vec<(u32, f64)>);
+struct Law(Vec<(f64, f64)>);
 
 impl Law {
     fn through(levels: &BTreeMap<u32, Series>) -> Self {
         let medians: Vec<f64> = levels.values().map(Series::median).collect();
-        Self(levels.keys().copied().zip(unimodal(&medians)).collect())
+        Self(levels.keys().map(|level| f64::from(*level)).zip(unimodal(&medians)).collect())
     }
 
     fn peak(&self) -> f64 {
         self.0.iter().map(|(_, rate)| *rate).fold(0.0, f64::max)
     }
 
-    /// Interpolates the rate with so many at once: straight lines lie between those that were measured.
     fn at(&self, at_once: u32) -> f64 {
-        let above = self.0.iter().position(|(level, _)| *level >= at_once);
-        match above {
-            None => self.0.last().map_or(0.0, |(_, rate)| *rate),
-            Some(0) => self.0[0].1,
-            Some(above) => {
-                let ((low, before), (high, after)) = (self.0[above - 1], self.0[above]);
-                before + (after - before) * f64::from(at_once - low) / f64::from(high - low)
-            }
-        }
+        interpolated(&self.0, f64::from(at_once))
     }
 }
 

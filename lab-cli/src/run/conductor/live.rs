@@ -24,12 +24,13 @@ use crate::run::{
         snapshot::Corpus,
         target::log_in,
     },
+    manifest::shape,
 };
 
 impl Run<'_> {
     pub(super) fn all_live(&mut self) -> Result<Finished, RunFailure> {
         let experiment = self.request.experiment;
-        self.tell(&LiveEvent::RunStarted(self.shape(experiment.nominal_capacity())))?;
+        self.tell(&LiveEvent::RunStarted(shape(experiment, experiment.nominal_capacity(), false)))?;
         self.warnings()?;
         let corpus = match &experiment.target.app {
             AppPlan::Arashi(arashi) => {

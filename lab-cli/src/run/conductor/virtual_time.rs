@@ -10,7 +10,7 @@ use analysis::{
     summary::{self, Capacity, LimitTry},
 };
 use experiment::{
-    plan::{AppPlan, ArashiPlan, ArmPlan, Hindsight, Work},
+    plan::{ArmPlan, Hindsight},
     plan_digest::seed_of,
 };
 use workloads::StopFlag;
@@ -18,6 +18,7 @@ use workloads::StopFlag;
 use super::{Finished, Run};
 use crate::run::{
     RunFailure,
+    manifest::shape,
     reference::best_static,
     simulated::{
         arm::{ArmHost, Simulated, Task},
@@ -52,18 +53,13 @@ struct World<'a> {
 impl Run<'_> {
     pub(super) fn all_in_virtual_time(&mut self) -> Result<Finished, RunFailure> {
         let experiment = self.request.experiment;
-        self.tell(&LiveEvent::RunStarted(self.shape(experiment.nominal_capacity())))?;
+        self.tell(&LiveEvent::RunStarted(shape(experiment, experiment.nominal_capacity(), true)))?;
         let cautions = experiment.cautions().into_iter().chain(experiment.virtual_cautions());
         for caution in cautions.chain(experiment.too_few_blocks()) {
             self.note(&caution)?;
         }
         let setup = VirtualSetup::of(experiment);
-        let capacity = match &experiment.target.app {
-            AppPlan::Arashi(ArashiPlan { work: Work::Capacity(wanted), .. }) => {
-                Some(setup.capacity(experiment, *wanted, &StopFlag::new())?)
-            }
-            _ => None,
-        };
+        let capacity = setup.capacity(experiment, &StopFlag::new())?;
         let rate = capacity.as_ref().map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
         let (mut blocks, mut told) = (Vec::new(), 0.0);
         let (flag, computed) = (self.stop.fresh_flag(), AtomicU64::new(0));

@@ -70,6 +70,20 @@ pub struct LiveSite {
 }
 
 impl LiveSite {
+    /// Processes of the lab that end with the site, reached over plain HTTP.
+    fn of(processes: Processes, controls: Controls, users_go_to: plan::Target) -> Self {
+        Self {
+            tree_thread: None,
+            crashes: None,
+            processes,
+            service: None,
+            controls,
+            users_go_to,
+            users_go_by: RunOptions::default(),
+            _starter: None,
+        }
+    }
+
     /// Starts all of it, and waits until it takes requests. What it says goes to `log`.
     pub fn start(spec: &SiteSpec, log: &Path) -> Result<Self, RunFailure> {
         match spec {
@@ -80,16 +94,7 @@ impl LiveSite {
                 let processes = Processes::default();
                 processes.add(ALONE, "the target".to_owned(), target);
                 let controls = Controls { services: vec![service], ..Controls::default() };
-                Ok(Self {
-                    tree_thread: None,
-                    crashes: None,
-                    processes,
-                    service: None,
-                    controls,
-                    users_go_to,
-                    users_go_by: RunOptions::default(),
-                    _starter: None,
-                })
+                Ok(Self::of(processes, controls, users_go_to))
             }
             SiteSpec::Behind(spec, proxy) => behind(spec, proxy, log),
             SiteSpec::Many(spec, faults) => many(spec, faults, log),
@@ -230,16 +235,7 @@ fn own(spec: &OwnSite, log: &Path) -> Result<LiveSite, RunFailure> {
         processes.add(ALONE, "the proxy".to_owned(), process);
     }
     let controls = Controls { services, meter, ..Controls::default() };
-    Ok(LiveSite {
-        tree_thread: None,
-        crashes: None,
-        processes,
-        service: Some(service),
-        controls,
-        users_go_to,
-        users_go_by,
-        _starter: None,
-    })
+    Ok(LiveSite { service: Some(service), users_go_by, ..LiveSite::of(processes, controls, users_go_to) })
 }
 
 /// Starts a target, and the proxy before it once it takes requests. What is shown and counted is the proxy's: users' requests end
@@ -256,17 +252,7 @@ fn behind(spec: &TargetSpec, proxy: &ProxySpec, log: &Path) -> Result<LiveSite, 
     processes.add(ALONE, "the proxy".to_owned(), process);
     processes.add(TaskId { service: 1, ..ALONE }, "the target".to_owned(), target);
     let controls = Controls { services, ..Controls::default() };
-    let users_go_by = RunOptions::default();
-    Ok(LiveSite {
-        tree_thread: None,
-        crashes: None,
-        processes,
-        service: None,
-        controls,
-        users_go_to,
-        users_go_by,
-        _starter: None,
-    })
+    Ok(LiveSite::of(processes, controls, users_go_to))
 }
 
 /// Starts services in the order in which they can be called, the last ones first; those on demand as the machines of the tree want it.
@@ -304,17 +290,7 @@ fn many(spec: &TreeSpec, faults: &[Fault], log: &Path) -> Result<LiveSite, RunFa
         began: Some(Instant::now()),
     };
     let users_go_to = plan::Target { entries, ..plan::Target::at(first) };
-    let users_go_by = RunOptions::default();
-    Ok(LiveSite {
-        tree_thread,
-        crashes,
-        processes,
-        service: None,
-        controls,
-        users_go_to,
-        users_go_by,
-        _starter: starter,
-    })
+    Ok(LiveSite { tree_thread, crashes, _starter: starter, ..LiveSite::of(processes, controls, users_go_to) })
 }
 
 /// The entry point of a class of users, and the index of that service.

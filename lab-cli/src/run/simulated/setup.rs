@@ -7,7 +7,7 @@ use analysis::{
 use controllers::seed_for;
 use experiment::{
     Experiment,
-    plan::{AppPlan, ArmPlan, Hindsight, policy_resets},
+    plan::{AppPlan, ArashiPlan, ArmPlan, Hindsight, Work, policy_resets},
     plan_digest::nowhere,
     resolve,
 };
@@ -67,8 +67,11 @@ impl VirtualSetup {
         Self { accounts, plan }
     }
 
-    /// Turns the plant's work knob as a live run turns the service's.
-    pub fn capacity(&self, experiment: &Experiment, wanted: f64, stop: &StopFlag) -> Result<Capacity, RunFailure> {
+    /// Turns the plant's work knob as a live run turns the service's, where a capacity is asked for.
+    pub fn capacity(&self, experiment: &Experiment, stop: &StopFlag) -> Result<Option<Capacity>, RunFailure> {
+        let AppPlan::Arashi(ArashiPlan { work: Work::Capacity(wanted), .. }) = experiment.target.app else {
+            return Ok(None);
+        };
         let mail = calibrate::users(experiment, &self.accounts)?;
         let calm = PlantPlan { faults: Vec::new(), renewals: Vec::new(), ..self.plan.clone() };
         let seed = calibrate::seed(experiment);
@@ -90,6 +93,7 @@ impl VirtualSetup {
                 Ok(watch.per_second(&served))
             })
         })
+        .map(Some)
     }
 
     /// Unique wants that an arm answers in time with one seed.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::summary::{Headroom, LatencyObjective};
 
 /// Facts of the plan on which verdicts depend.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Context {
     /// The promise: some limits scale with it.
     pub objective: LatencyObjective,

@@ -25,7 +25,7 @@ pub(super) enum Next {
 }
 
 /// The bounds that trials have found so far.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Search {
     first: f64,
     /// Rates that met the objective.
@@ -40,7 +40,7 @@ pub(super) struct Search {
 
 impl Search {
     pub(super) fn from(first: f64) -> Self {
-        Self { first: rounded(first), met: Vec::new(), missed: None, undecided: None, generator: None, trials: 0 }
+        Self { first: rounded(first), ..Self::default() }
     }
 
     fn low(&self) -> Option<f64> {
