@@ -8,10 +8,13 @@ use analysis::{
     summary::{Arm, busiest},
     text::scrubbed,
 };
-use experiment::Experiment;
+use experiment::{Changes, Experiment};
 use serde_json::{Value, json};
 
-use super::{experiment_file::experiment_text, failure::failed};
+use super::{
+    experiment_file::{experiment_text, read_text},
+    failure::failed,
+};
 use crate::{
     args::GoalArgs,
     exit::{CommandResult, End, Failure, complain},
@@ -50,6 +53,16 @@ impl Search {
         Ok(Self { text, shown, set: single, ranges, goal })
     }
 
+    /// The file with these keys set, and these arms alone.
+    pub fn experiment(&self, set: Vec<String>, policies: &[String]) -> Result<Experiment, Failure> {
+        let changes = Changes { set, policies: policies.to_vec(), ..Changes::default() };
+        let file = read_text(&self.text, &self.shown, &changes)?;
+        match file.live_only() {
+            Some(why) => Err(Failure::usage(format!("{} has no virtual time: {why}", self.shown))),
+            None => Ok(file),
+        }
+    }
+
     /// The values that must be the same for a search to go on: all that runs, nothing of how it is judged.
     pub fn plan(&self, what: &str, own: &Value) -> Value {
         let ranges: Vec<String> = self.ranges.iter().map(|(key, range)| format!("{key}={range:?}")).collect();
@@ -74,6 +87,11 @@ impl Search {
     }
 }
 
+/// The difference that does not matter in practice, as a share of the best value: 5 % unless the experiment has a margin.
+pub(super) fn margin(file: &Experiment) -> f64 {
+    file.compare.margin.unwrap_or(0.05)
+}
+
 /// The folder of a search: a new one, or one that goes on.
 pub(super) fn journal(out: Option<&Path>, name: &str, plan: &Value) -> Result<Journal, Failure> {
     let folder: PathBuf = out.map_or_else(|| new_search(name), Path::to_owned);
@@ -87,6 +105,7 @@ pub(super) fn journal(out: Option<&Path>, name: &str, plan: &Value) -> Result<Jo
 /// The end of a search that could not be carried out.
 pub(super) fn not_done(error: BenchError, bench: &Bench<'_>, stop: &StopSignal) -> CommandResult {
     match (error, stop.end()) {
+        (BenchError::Said(failure), _) => Err(failure),
         (BenchError::Failed(failure), None) => Err(failed(&failure)),
         (_, end) => {
             let folder = bench.journal().folder().display().to_string();

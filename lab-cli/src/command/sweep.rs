@@ -7,7 +7,7 @@ use analysis::{
     goal::{self, GoalFound},
     judge::threshold::PhaseMeasure,
     series::value::Value as Drawn,
-    summary::Arm,
+    summary::{Arm, arm_names},
     text::{scrubbed, table::Table},
 };
 use controllers::catalogue::ParamKind;
@@ -17,8 +17,8 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{
-    experiment_file::{self, read_text},
-    search::{Search, journal, not_done},
+    experiment_file,
+    search::{Search, journal, margin, not_done},
     stdout::print_as,
 };
 use crate::{
@@ -33,9 +33,6 @@ use crate::{
 const SCHEMA: u32 = 1;
 /// The most cases: more are a search, not a curve.
 const MOST_CASES: usize = 2000;
-/// Values within this share of the best one are as good in practice, where the experiment has no margin of its own.
-const MARGIN: f64 = 0.05;
-
 /// The result.
 #[derive(Debug, Serialize)]
 struct Swept {
@@ -60,7 +57,7 @@ struct SweptAxis {
 }
 
 /// An arm at one place of the grid.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct Point {
     /// The value of each axis.
     at: Vec<String>,
@@ -142,15 +139,10 @@ fn of_one_policy(search: &mut Search, policies: &[String]) -> Result<Vec<String>
 fn read_once(search: &Search, policies: &[String]) -> Result<Experiment, Failure> {
     let read = |share: f64| {
         let ranges = search.ranges.iter().map(|(key, range)| format!("{key}={}", range.written(range.at(share))));
-        let set = search.set.iter().cloned().chain(ranges).collect();
-        let changes = experiment::Changes { set, policies: policies.to_vec(), ..experiment::Changes::default() };
-        read_text(&search.text, &search.shown, &changes)
+        search.experiment(search.set.iter().cloned().chain(ranges).collect(), policies)
     };
     // Some values may not go with others: a least limit above the first one.
     let experiment = read(0.0).or_else(|first| read(0.5).or_else(|_| read(1.0)).map_err(|_| first))?;
-    if let Some(why) = experiment.live_only() {
-        return Err(Failure::usage(format!("{} has no virtual time: {why}", search.shown)));
-    }
     let searched =
         |arm: &&experiment::plan::ArmPlan| arm.hindsight.as_ref().is_some_and(|known| known.searched().is_some());
     match experiment.arms.iter().find(searched) {
@@ -199,19 +191,11 @@ fn judged(search: &Search, file: &Experiment, axes: &[Grid], found: &[CaseFound]
     for (number, case) in found.iter().enumerate() {
         let at = place(axes, number);
         match case {
-            CaseFound::Refused(why) => points.push(Point {
-                at,
-                arm: String::new(),
-                found: GoalFound::default(),
-                mean: None,
-                holds: false,
-                near_best: false,
-                refused: Some(why.clone()),
-            }),
-            CaseFound::Ran(arms) => points.extend(labels(arms).into_iter().map(|arm| {
-                let found = search.goal.found(arms, &arm, phase);
-                let (mean, holds) = (found.mean(), found.holds());
-                Point { at: at.clone(), arm, found, mean, holds, near_best: false, refused: None }
+            CaseFound::Refused(why) => points.push(Point { at, refused: Some(why.clone()), ..Point::default() }),
+            CaseFound::Ran(arms) => points.extend(arm_names(arms).into_iter().map(|arm| {
+                let found = search.goal.found(arms, arm, phase);
+                let (arm, mean, holds) = (arm.to_owned(), found.mean(), found.holds());
+                Point { at: at.clone(), arm, found, mean, holds, ..Point::default() }
             })),
         }
     }
@@ -219,7 +203,7 @@ fn judged(search: &Search, file: &Experiment, axes: &[Grid], found: &[CaseFound]
         (0..points.len()).filter(|n| points[*n].refused.is_none() && points[*n].holds && points[*n].mean.is_some());
     let cost = |n: &usize| search.goal.cost(&points[*n].found);
     let best = able.min_by(|a, b| cost(a).total_cmp(&cost(b)));
-    let margin = file.compare.margin.unwrap_or(MARGIN);
+    let margin = margin(file);
     if let Some(best) = best.map(|best| points[best].found.clone()) {
         for point in points.iter_mut().filter(|point| point.refused.is_none()) {
             point.near_best = search.goal.is_near(&point.found, &best, margin);
@@ -237,16 +221,6 @@ fn judged(search: &Search, file: &Experiment, axes: &[Grid], found: &[CaseFound]
         points,
         best,
     }
-}
-
-fn labels(arms: &[Arm]) -> Vec<String> {
-    let mut labels: Vec<String> = Vec::new();
-    for arm in arms {
-        if !labels.iter().any(|label| label == arm.shown_name()) {
-            labels.push(arm.shown_name().to_owned());
-        }
-    }
-    labels
 }
 
 /// The values at a place of the grid; the last axis goes through all its values first.
@@ -353,11 +327,11 @@ fn panel(measure: &PhaseMeasure, axes: &[Grid], found: &[CaseFound], phase: &str
     for (number, case) in found.iter().enumerate() {
         let at = place(axes, number);
         let x = axes[0].values.iter().position(|value| *value == at[0]).map_or(0.0, |index| axes[0].at[index]);
-        for arm in labels(case.arms()) {
+        for arm in arm_names(case.arms()) {
             let others = axes[1..].iter().zip(&at[1..]);
             let others: String = others.map(|(axis, value)| format!(", {} {value}", last_word(&axis.key))).collect();
             let name = format!("{arm}{others}");
-            let point = (x, mean(&goal::values(measure, case.arms(), &arm, phase)));
+            let point = (x, mean(&goal::values(measure, case.arms(), arm, phase)));
             let known = lines.len();
             match lines.iter_mut().find(|line| line.name == name) {
                 Some(line) => line.points.push(point),

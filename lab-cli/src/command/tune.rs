@@ -16,8 +16,8 @@ use experiment::{Experiment, plan::ArmPlan};
 use serde_json::json;
 
 use super::{
-    experiment_file::{self, read_text},
-    search::{Search, journal, not_done},
+    experiment_file,
+    search::{Search, journal, margin, not_done},
     stdout::print_as,
 };
 use crate::{
@@ -34,9 +34,6 @@ use result::{HeldOut, Slice, SlicePoint, Tuned, TunedKnob};
 
 /// Places of a slice, beside the winner's own.
 const SLICE: usize = 9;
-/// The difference that does not matter in practice, as a share of the best, where the experiment has no margin of its
-/// own.
-const MARGIN: f64 = 0.05;
 /// The first deviation of the search, as a part of a range (Hansen's tutorial: 0.3 covers it).
 const STEP: f64 = 0.3;
 
@@ -68,8 +65,7 @@ pub fn tune(args: &TuneArgs) -> CommandResult {
     };
     let tuned = match tuning.all(root) {
         Ok(tuned) => tuned,
-        Err(TuneError::Bench(error)) => return not_done(error, &tuning.bench, &stop),
-        Err(TuneError::Said(failure)) => return Err(failure),
+        Err(error) => return not_done(error, &tuning.bench, &stop),
     };
     let yaml = tuned.yaml(arm);
     let journal = tuning.bench.journal();
@@ -87,12 +83,7 @@ pub fn tune(args: &TuneArgs) -> CommandResult {
 
 /// The file with the arm alone.
 fn file(search: &Search, args: &TuneArgs) -> Result<Experiment, Failure> {
-    let policies = vec![args.policy.clone()];
-    let changes = experiment::Changes { set: search.set.clone(), policies, ..experiment::Changes::default() };
-    let file = read_text(&search.text, &search.shown, &changes)?;
-    if let Some(why) = file.live_only() {
-        return Err(Failure::usage(format!("{} has no virtual time: {why}", search.shown)));
-    }
+    let file = search.experiment(search.set.clone(), std::slice::from_ref(&args.policy))?;
     match &file.arms[..] {
         [arm] if arm.hindsight.is_none() => Ok(file),
         [arm, ..] if arm.hindsight.is_some() => {
@@ -135,18 +126,6 @@ fn chosen(search: &mut Search, arm: &ArmPlan) -> Result<Vec<Knob>, Failure> {
     Ok(chosen)
 }
 
-/// The reason why there is no result.
-enum TuneError {
-    Bench(BenchError),
-    Said(Failure),
-}
-
-impl From<BenchError> for TuneError {
-    fn from(error: BenchError) -> Self {
-        Self::Bench(error)
-    }
-}
-
 /// A search under way.
 struct Tuning<'a> {
     bench: Bench<'a>,
@@ -164,21 +143,21 @@ struct Tuning<'a> {
 }
 
 impl Tuning<'_> {
-    fn all(&mut self, root: u64) -> Result<Tuned, TuneError> {
+    fn all(&mut self, root: u64) -> Result<Tuned, BenchError> {
         let start: Vec<f64> =
             self.knobs.iter().map(|knob| knob.value.map_or(0.5, |value| knob.spread.share(value))).collect();
         // As it is, before anything is turned: an arm that cannot run says why at once.
         if let CaseFound::Refused(why) = self.as_it_is(&self.training.clone())? {
-            return Err(TuneError::Said(Failure::usage(format!("{}: {why}", self.search.shown))));
+            return Err(BenchError::Said(Failure::usage(format!("{}: {why}", self.search.shown))));
         }
         self.look(&start, root)?;
         let goal = &self.search.goal;
         let cost = |found: &GoalFound| goal.cost(found);
         let best = self.tried.iter().min_by(|(_, a), (_, b)| cost(a).total_cmp(&cost(b)));
         let Some((winner, found)) = best.map(|(values, found)| (values.clone(), found.clone())) else {
-            return Err(TuneError::Said(Failure::usage("no setting could be run: its parameters do not go together")));
+            return Err(BenchError::Said(Failure::usage("no setting could be run: its parameters do not go together")));
         };
-        let margin = self.file.compare.margin.unwrap_or(MARGIN);
+        let margin = margin(self.file);
         let near = self.tried.values().filter(|other| goal.is_near(other, &found, margin)).count();
         let (tried, refused) = (self.tried.len(), self.refused.len());
         let slices = self.slices(&winner)?;
@@ -205,7 +184,7 @@ impl Tuning<'_> {
     }
 
     /// The search itself: generations side by side.
-    fn look(&mut self, start: &[f64], root: u64) -> Result<(), TuneError> {
+    fn look(&mut self, start: &[f64], root: u64) -> Result<(), BenchError> {
         let search = CmaEs { step: STEP, evaluations: self.args.evaluations };
         let mut random = Seeded::new(seed_for(root, "tune"));
         let mut failed = None;
@@ -223,7 +202,7 @@ impl Tuning<'_> {
         failed.map_or(Ok(()), Err)
     }
 
-    fn costs(&mut self, points: &[Vec<f64>]) -> Result<Vec<f64>, TuneError> {
+    fn costs(&mut self, points: &[Vec<f64>]) -> Result<Vec<f64>, BenchError> {
         let written: Vec<Vec<String>> = points.iter().map(|point| self.written(point)).collect();
         let found = self.try_all(&written)?;
         Ok(found
@@ -237,7 +216,7 @@ impl Tuning<'_> {
     }
 
     /// Tries settings with the training seeds; `None`: their values do not go together.
-    fn try_all(&mut self, written: &[Vec<String>]) -> Result<Vec<Option<GoalFound>>, TuneError> {
+    fn try_all(&mut self, written: &[Vec<String>]) -> Result<Vec<Option<GoalFound>>, BenchError> {
         let cases: Vec<SweepCase> = written.iter().map(|values| self.case(values)).collect();
         let ran = self.bench.run(&cases, &self.training)?;
         let mut all = Vec::new();
@@ -255,10 +234,10 @@ impl Tuning<'_> {
         Ok(all)
     }
 
-    fn judged(&mut self, arms: &[Arm]) -> Result<GoalFound, TuneError> {
+    fn judged(&mut self, arms: &[Arm]) -> Result<GoalFound, BenchError> {
         let phase = match &self.phase {
             Some(phase) => phase.clone(),
-            None => self.search.phase(self.args.goal.phase.as_deref(), self.file, arms).map_err(TuneError::Said)?,
+            None => self.search.phase(self.args.goal.phase.as_deref(), self.file, arms).map_err(BenchError::Said)?,
         };
         let found = self.search.goal.found(arms, self.label(), &phase);
         self.phase = Some(phase);
@@ -275,14 +254,14 @@ impl Tuning<'_> {
         SweepCase { set: self.search.set.iter().cloned().chain(turned).collect(), arms: vec![label.to_owned()] }
     }
 
-    fn as_it_is(&mut self, seeds: &[Seed]) -> Result<CaseFound, TuneError> {
+    fn as_it_is(&mut self, seeds: &[Seed]) -> Result<CaseFound, BenchError> {
         let case = SweepCase { set: self.search.set.clone(), arms: vec![self.args.policy.clone()] };
         let mut ran = self.bench.run(&[case], seeds)?;
         Ok(ran.swap_remove(0))
     }
 
     /// Each parameter alone over its range, the others as the winner has them.
-    fn slices(&mut self, winner: &[String]) -> Result<Vec<Slice>, TuneError> {
+    fn slices(&mut self, winner: &[String]) -> Result<Vec<Slice>, BenchError> {
         let mut slices = Vec::new();
         for (number, knob) in self.knobs.iter().enumerate() {
             let mut axis = knob.spread.grid(&knob.name, SLICE);
@@ -314,7 +293,7 @@ impl Tuning<'_> {
     }
 
     /// The winner, the arm as it is, and the oracle, with seeds that the search has not seen.
-    fn held_out(&mut self, winner: &[String], root: u64) -> Result<HeldOut, TuneError> {
+    fn held_out(&mut self, winner: &[String], root: u64) -> Result<HeldOut, BenchError> {
         let seeds = seeds(root, "held-out", self.args.held_out);
         let winner_case = self.case(winner);
         let mut ran = self.bench.run(&[winner_case], &seeds)?;
@@ -331,17 +310,7 @@ impl Tuning<'_> {
             found(&as_it_is, label),
             known_oracle.filter(|found| found.mean().is_some()),
             &self.search.goal,
-            self.comparison(&winner_ran, &as_it_is, &phase),
+            result::compared(winner_ran.arms(), as_it_is.arms(), &phase, &self.search.goal, self.file.compare.margin),
         ))
-    }
-
-    /// The winner against the arm as it is, in pairs of seeds, in the metric that the lab compares by.
-    fn comparison(
-        &self,
-        winner: &CaseFound,
-        as_it_is: &CaseFound,
-        phase: &str,
-    ) -> Option<analysis::summary::Comparison> {
-        result::compared(winner.arms(), as_it_is.arms(), phase, &self.search.goal, self.file.compare.margin)
     }
 }

@@ -135,15 +135,7 @@ impl HeldOut {
 
 /// Both in pairs of seeds; `None` if the lab does not compare by this measure.
 pub fn compared(winner: &[Arm], before: &[Arm], phase: &str, goal: &Goal, margin: Option<f64>) -> Option<Comparison> {
-    let metric = match goal.measure().text() {
-        "goodput" => Metric::Goodput,
-        "reject_fraction" => Metric::RejectFraction,
-        "response_time_all.p90" => Metric::P90All,
-        "response_time_all.p99" => Metric::P99All,
-        "response_time.p90" => Metric::P90,
-        "response_time.p99" => Metric::P99,
-        _ => return None,
-    };
+    let metric = Metric::of_threshold(goal.measure().text())?;
     let named = |arms: &[Arm], name: &str| -> Vec<Arm> {
         arms.iter().map(|arm| Arm { name: name.to_owned(), ..arm.clone() }).collect()
     };

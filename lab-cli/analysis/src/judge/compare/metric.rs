@@ -40,6 +40,12 @@ impl Metric {
         Self::ALL.into_iter().find(|metric| metric.name() == name)
     }
 
+    /// The one that thresholds call so.
+    pub fn of_threshold(name: &str) -> Option<Self> {
+        let in_thresholds = |metric: &Self| metric.name().replace("_per_s", "").replace("_ms", "");
+        Self::ALL.into_iter().find(|metric| in_thresholds(metric) == name)
+    }
+
     /// Margin that matters in practice unless the file says otherwise: 5 % of goodput, 10 % of a percentile, 2 points
     /// of a fraction.
     pub fn margin(self) -> f64 {
