@@ -25,7 +25,7 @@ mod values;
 
 pub use calibrate::CalibrateArgs;
 pub use colours::{Color, Colours, ThemeName};
-pub use compare::{CompareArgs, CompareOutput, FailIf, MetricName, UndecidedIs};
+pub use compare::{CompareArgs, CompareOutput, FailIf, UndecidedIs};
 pub use init::InitArgs;
 pub use load::{LoadArgs, LoadOutput, RateArgs, RequestArgs, TransportArgs};
 pub use output::Output;

@@ -1,6 +1,10 @@
 //! Arguments of `lab compare`.
 
-use clap::{Args, ValueEnum};
+use analysis::judge::compare::Metric;
+use clap::{
+    Args, ValueEnum,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
 
 use super::values::share;
 
@@ -15,8 +19,8 @@ pub struct CompareArgs {
     #[arg(long, value_name = "ARM")]
     pub baseline: Option<String>,
     /// What decides [default: the experiment's].
-    #[arg(long, value_enum)]
-    pub metric: Option<MetricName>,
+    #[arg(long, value_parser = metric())]
+    pub metric: Option<Metric>,
     /// In which phase [default: the experiment's, else the baseline's busiest].
     #[arg(long, value_name = "NAME")]
     pub phase: Option<String>,
@@ -64,19 +68,19 @@ pub enum CompareOutput {
     Md,
 }
 
-/// Metrics that can decide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum MetricName {
-    /// Intents met within the objective, a second.
-    Goodput,
-    /// Rejected of those sent.
-    RejectFraction,
-    /// 90th percentile of the time to an answer, of all requests: one without an answer is longer than any.
-    P90All,
-    /// 99th percentile of it.
-    P99All,
-    /// 90th percentile of response time, of what was answered.
-    P90,
-    /// 99th percentile.
-    P99,
+/// The metric that decides, by its name in experiment files.
+fn metric() -> impl TypedValueParser<Value = Metric> {
+    let names = [
+        ("goodput", "Intents met within the objective, a second"),
+        ("reject-fraction", "Rejected of those sent"),
+        (
+            "p90-all",
+            "90th percentile of the time to an answer, of all requests: one without an answer is longer than any",
+        ),
+        ("p99-all", "99th percentile of it"),
+        ("p90", "90th percentile of response time, of what was answered"),
+        ("p99", "99th percentile"),
+    ];
+    let names = names.map(|(name, help)| PossibleValue::new(name).help(help));
+    PossibleValuesParser::new(names).try_map(|name| serde_json::from_value(name.into()))
 }

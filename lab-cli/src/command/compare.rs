@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use analysis::{
     judge::compare::{
-        Across, Contest, Metric, across, sentence,
+        Across, Contest, across, sentence,
         sequential::Look,
         words::{chance, in_words},
     },
@@ -14,7 +14,7 @@ use analysis::{
 
 use super::stdout::{print, print_json};
 use crate::{
-    args::{self, CompareOutput, FailIf, MetricName, UndecidedIs},
+    args::{self, CompareOutput, FailIf, UndecidedIs},
     exit::{CommandResult, End, Failure, complain},
 };
 
@@ -48,7 +48,7 @@ pub fn compare(args: &args::CompareArgs) -> CommandResult {
     }
     let mut notes = alike(first, others, args.anyway)?;
     let plan = &first.manifest.experiment.compare;
-    let metric = args.metric.map_or(plan.metric, metric_of);
+    let metric = args.metric.unwrap_or(plan.metric);
     let margin = args.margin.or(plan.margin.filter(|_| metric == plan.metric));
     let found: Vec<Contest<'_>> = match others {
         [] => one_run(first, args.baseline.as_deref(), &mut left_out)?,
@@ -110,17 +110,6 @@ fn phase(args: &args::CompareArgs, first: &Entry, contests: &[Contest<'_>]) -> R
         )));
     }
     busiest(phases()).map(|phase| phase.name.clone()).ok_or_else(|| Failure::usage("the baseline has no phases"))
-}
-
-fn metric_of(name: MetricName) -> Metric {
-    match name {
-        MetricName::Goodput => Metric::Goodput,
-        MetricName::RejectFraction => Metric::RejectFraction,
-        MetricName::P90All => Metric::P90All,
-        MetricName::P99All => Metric::P99All,
-        MetricName::P90 => Metric::P90,
-        MetricName::P99 => Metric::P99,
-    }
 }
 
 fn text(verdicts: &Verdicts) -> String {

@@ -33,6 +33,12 @@ pub struct NotCompared {
     pub invalid: bool,
 }
 
+impl NotCompared {
+    fn new(what: String, why: impl Into<String>) -> Self {
+        Self { what, why: why.into(), invalid: false }
+    }
+}
+
 /// Reads all runs, in their order; `None` of one that is left out, because it is INVALID or has no summary.
 pub fn read(names: &[String]) -> Result<(Vec<Option<Entry>>, Vec<NotCompared>), Failure> {
     let (mut entries, mut left_out) = (Vec::new(), Vec::new());
@@ -42,8 +48,7 @@ pub fn read(names: &[String]) -> Result<(Vec<Option<Entry>>, Vec<NotCompared>), 
         let manifest = Manifest::read(&folder)?;
         let mut recorded = Recorded::read(&folder)?;
         let Some(summary) = recorded.summary.take() else {
-            let why = format!("it {}", recorded.why_no_summary());
-            left_out.push(NotCompared { what: shown, why, invalid: false });
+            left_out.push(NotCompared::new(shown, format!("it {}", recorded.why_no_summary())));
             entries.push(None);
             continue;
         };
@@ -74,14 +79,14 @@ pub fn entry(
     }
     let spoiled = analysis::judge::gates::excluded(&summary.arms);
     summary.arms.retain(|turn| !spoiled.contains(&turn.block));
-    left_out.extend(spoiled.iter().map(|block| {
-        let why = "the machine spoiled it (EXCLUDED)".to_owned();
-        NotCompared { what: format!("{name}, block {block}"), why, invalid: false }
-    }));
+    left_out.extend(
+        spoiled
+            .iter()
+            .map(|block| NotCompared::new(format!("{name}, block {block}"), "the machine spoiled it (EXCLUDED)")),
+    );
     for turn in summary.arms.iter().filter(|turn| !turn.touches.is_empty()) {
-        let why = "a person changed it while it ran".to_owned();
         let what = format!("{name}:{}, block {}", turn.shown_name(), turn.block);
-        left_out.push(NotCompared { what, why, invalid: false });
+        left_out.push(NotCompared::new(what, "a person changed it while it ran"));
     }
     Some(Entry { name, arm, manifest, summary })
 }
@@ -131,7 +136,7 @@ pub fn contests<'a>(
         for label in labels(run) {
             let Some(like) = like(first, &label) else {
                 let why = format!("{} has no arm of that name", first.name);
-                left_out.push(NotCompared { what: format!("{}:{label}", run.name), why, invalid: false });
+                left_out.push(NotCompared::new(format!("{}:{label}", run.name), why));
                 continue;
             };
             let ours = side(run, &label, format!("{}:{label}", run.name));
@@ -179,10 +184,7 @@ fn keep<'a>(contest: Contest<'a>, found: &mut Vec<Contest<'a>>, left_out: &mut V
     let empty =
         [&contest.ours, &contest.theirs].into_iter().find(|side| side.turns.is_empty()).map(|side| side.name.clone());
     match empty {
-        Some(what) => {
-            let why = "none of its turns ended without a person's touch".to_owned();
-            left_out.push(NotCompared { what, why, invalid: false });
-        }
+        Some(what) => left_out.push(NotCompared::new(what, "none of its turns ended without a person's touch")),
         None => found.push(contest),
     }
 }
