@@ -91,6 +91,11 @@ pub struct Difference {
 }
 
 impl Difference {
+    /// A value of a file.
+    pub fn of_value(file: &str, place: &str, found: Option<Value>, computed: Option<Value>) -> Self {
+        Self { file: file.to_owned(), place: place.to_owned(), found, computed }
+    }
+
     fn of_file(Changed { file, what }: Changed) -> Self {
         Self { file, place: what.to_owned(), found: None, computed: None }
     }
@@ -161,12 +166,7 @@ fn compute(path: &Path, replan: Replan<'_>) -> Result<Rechecked, FolderError> {
     differ("", Some(&written), Some(&computed), &mut |place, found, computed| {
         values += 1;
         if found != computed {
-            differences.push(Difference {
-                file: "summary.json".to_owned(),
-                place: place.to_owned(),
-                found: found.cloned(),
-                computed: computed.cloned(),
-            });
+            differences.push(Difference::of_value("summary.json", place, found.cloned(), computed.cloned()));
         }
     });
     Ok(Rechecked { summary, values, files: None, run_again: None, differences, notes })
@@ -189,12 +189,8 @@ fn blocks_due(manifest: &Manifest, arm_runs: &[ArmRun]) -> Option<usize> {
 fn no_block_too_many(manifest: &Manifest, arm_runs: &[ArmRun], differences: &mut Vec<Difference>) {
     let (ran, due) = (manifest.blocks.len(), blocks_due(manifest, arm_runs));
     if let Some(due) = due.filter(|due| *due < ran) {
-        differences.push(Difference {
-            file: "manifest.json".to_owned(),
-            place: "/blocks, how many ran until it was decided".to_owned(),
-            found: Some(ran.into()),
-            computed: Some(due.into()),
-        });
+        let place = "/blocks, how many ran until it was decided";
+        differences.push(Difference::of_value("manifest.json", place, Some(ran.into()), Some(due.into())));
     }
 }
 
@@ -261,8 +257,7 @@ fn plans(
     };
     let mut differs = |place: String, found: Value, computed: Value| {
         if found != computed {
-            let file = "manifest.json".to_owned();
-            differences.push(Difference { file, place, found: Some(found), computed: Some(computed) });
+            differences.push(Difference::of_value("manifest.json", &place, Some(found), Some(computed)));
         }
     };
     let of_experiment = manifest.whole.pointer("/experiment/seed").cloned().unwrap_or_default();
@@ -292,8 +287,7 @@ fn decided(arm_run: &ArmRun, deciders: &[Decider], differences: &mut Vec<Differe
     for ((key, found), computed) in of_record.into_iter().zip(of_plan) {
         differ(&format!("/seen/{key}"), Some(&found), Some(&computed), &mut |place, found, computed| {
             if found != computed {
-                let [found, computed] = [found, computed].map(Option::<&Value>::cloned);
-                differences.push(Difference { file: file.clone(), place: place.to_owned(), found, computed });
+                differences.push(Difference::of_value(&file, place, found.cloned(), computed.cloned()));
             }
         });
     }
@@ -314,14 +308,12 @@ fn objective(manifest: &Manifest, arm_run: &ArmRun, differences: &mut Vec<Differ
 fn log(path: &Path, arm_run: &ArmRun, differences: &mut Vec<Difference>) {
     let Some(report) = &arm_run.report else { return };
     let file = histograms::file_name(arm_run.arm.shown_name(), arm_run.arm.block);
-    let mut differs = |place: String| {
-        differences.push(Difference { file: file.clone(), place, found: None, computed: None });
-    };
+    let mut differs = |place: &str| differences.push(Difference::of_value(&file, place, None, None));
     let log = run_file::read(&path.join(&file)).map_err(|error| error.to_string());
     match log.and_then(|log| histograms::same(report, &log)) {
         Ok(true) => {}
-        Ok(false) => differs("its histograms are not those of the record".to_owned()),
-        Err(cause) => differs(format!("it cannot be read: {cause}")),
+        Ok(false) => differs("its histograms are not those of the record"),
+        Err(cause) => differs(&format!("it cannot be read: {cause}")),
     }
 }
 
@@ -333,12 +325,8 @@ fn seconds(timeline: &[TimelineSecond], arm_run: &ArmRun, differences: &mut Vec<
     let (name, block) = (arm_run.arm.shown_name(), arm_run.arm.block);
     let of_arm = || of_arm_run(timeline, name, block);
     let mut differs = |what: &str, found: u64, computed: u64| {
-        differences.push(Difference {
-            file: "timeline.jsonl".to_owned(),
-            place: format!("{what}, all seconds of {name} (block {block})"),
-            found: Some(found.into()),
-            computed: Some(computed.into()),
-        });
+        let place = format!("{what}, all seconds of {name} (block {block})");
+        differences.push(Difference::of_value("timeline.jsonl", &place, Some(found.into()), Some(computed.into())));
     };
     // The run may have ended a moment after its last second was told.
     let told = of_arm().count() as u64;

@@ -23,8 +23,6 @@ mod markup;
 mod measures;
 mod page;
 mod pictures;
-mod processes;
-mod replay_lag;
 mod tables;
 
 use markup::{shown, wide};
@@ -66,8 +64,8 @@ fn badge(run: &RunFiles) -> Markup {
 fn details(run: &RunFiles) -> Markup {
     let all: [(&str, &str, Markup); 10] = [
         ("phases", "Every run of every arm, by phase", tables::phases(run)),
-        ("behind", "Behind the recording", replay_lag::tables(run)),
-        ("processes", "Service and proxy", processes::table(run)),
+        ("behind", "Behind the recording", tables::replayed(run)),
+        ("processes", "Service and proxy", tables::processes(run)),
         ("types", "Request types and classes", tables::types(run)),
         ("measures", "Retries, waste, fairness, recovery", measures::section(run)),
         ("ledgers", "Ledgers", tables::ledgers(run)),

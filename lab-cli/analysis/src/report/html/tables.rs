@@ -8,7 +8,7 @@ use crate::{
     report::{
         REFUSALS, RunFiles,
         percentiles::{OF_ALL, p90_of_all, percentiles},
-        read_and_difference, refusals,
+        processes, read_and_difference, refusals, replay_lag, replayed,
     },
     summary::{Arm, Measured},
     text::{percent, rate, table::Table, time},
@@ -180,5 +180,35 @@ pub fn ledgers(run: &RunFiles) -> Markup {
     html! {
         @if others { (more()) }
         (wide("What users wrote against what the service read", &table))
+    }
+}
+
+/// What a service that is not the lab's and the proxy before it used: a row for each arm; nothing where the service is the lab's.
+pub fn processes(run: &RunFiles) -> Markup {
+    let used = processes::table(&run.summary, "arm", |arm| run.turn(arm));
+    if used.rows.is_empty() {
+        return html! {};
+    }
+    html! {
+        (wide("CPU as a share of a core, and the most memory, of the service's processes and of the proxy before them", &used))
+        @if let Some(why) = processes::unknown(&run.summary) { p.small { (why) } }
+    }
+}
+
+/// Phases of a recording that was replayed; nothing where there is none.
+pub fn replayed(run: &RunFiles) -> Markup {
+    let behind = replay_lag::table(&run.summary, "arm", |arm| run.turn(arm));
+    if behind.rows.is_empty() {
+        return html! {};
+    }
+    html! {
+        (wide(
+            "How long after their recorded times requests were wanted of the service, because their users were still at the one before",
+            &behind,
+        ))
+        (wide(
+            "Recorded requests, and what became of them: those cut off were not reached before the time was over or the user gave up",
+            &replayed::table(&run.summary, "arm", |arm| run.turn(arm)),
+        ))
     }
 }
