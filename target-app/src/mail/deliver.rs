@@ -6,10 +6,10 @@ use std::{
 };
 
 use super::{
-    import::{self, ImportProblem, ImportReason, MailPlace, MailSource, RawMail, Summary},
-    parse::{ParsedMail, parse},
+    import::{self, ImportProblem, ImportReason, MailPlace, Messages, RawMail, Summary},
+    parse::parse,
     password::{self, PasswordCost},
-    store::{Filled, MAX_FOLDERS, NewAttachment, NewMessage, Store, StoreError, StoreOptions, UserId},
+    store::{Filled, MAX_FOLDERS, NewMessage, Store, StoreError, StoreOptions, UserId},
 };
 
 /// The limits of a transaction, in messages and in bytes: large enough that the log is synced rarely, small enough that
@@ -61,8 +61,7 @@ pub fn import(database: &Path, recipient: &Recipient, paths: &[PathBuf]) -> Resu
         return Err(DeliverError::Account);
     }
     // All are opened before anything is stored: a mistyped path must not leave half an import.
-    let sources: Vec<MailSource> =
-        paths.iter().map(|path| import::open(path, import::ImportOptions::default())).collect::<Result<_, _>>()?;
+    let sources = paths.iter().map(|path| import::open(path)).collect::<Result<Vec<_>, _>>()?;
     let run = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         runtime.block_on(async {
@@ -90,7 +89,7 @@ pub fn import(database: &Path, recipient: &Recipient, paths: &[PathBuf]) -> Resu
 ///
 /// # Errors
 /// Any error of the store; earlier batches are stored.
-pub async fn deliver(store: &Store, user: UserId, source: MailSource, summary: &mut Summary) -> Result<(), StoreError> {
+pub async fn deliver(store: &Store, user: UserId, source: Messages, summary: &mut Summary) -> Result<(), StoreError> {
     let mut batch = Batch::default();
     for found in source {
         match found.and_then(read) {
@@ -106,29 +105,8 @@ pub async fn deliver(store: &Store, user: UserId, source: MailSource, summary: &
 
 fn read(found: RawMail) -> Result<Read, ImportProblem> {
     match parse(&found.raw, found.received) {
-        Ok(parsed) => Ok(Read { folder: found.folder, place: found.place, message: new_message(parsed) }),
+        Ok(message) => Ok(Read { folder: found.folder, place: found.place, message }),
         Err(problem) => Err(ImportProblem { place: found.place, reason: ImportReason::NotParsed(problem) }),
-    }
-}
-
-fn new_message(parsed: ParsedMail) -> NewMessage {
-    let attachments = parsed.attachments.into_iter();
-    NewMessage {
-        digest: parsed.content_hash,
-        date: parsed.date,
-        author: parsed.author,
-        subject: parsed.subject,
-        sender: parsed.from,
-        recipients: if parsed.cc.is_empty() { parsed.to } else { format!("{}, {}", parsed.to, parsed.cc) },
-        headers: parsed.headers,
-        // The text is unused while the HTML is shown, but stays for the case that the HTML may not be shown.
-        text: parsed.text,
-        html: parsed.html.map(|clean| clean.html),
-        html_problem: parsed.html_problem.map(|problem| problem.to_string()),
-        attachments: attachments
-            .map(|a| NewAttachment { name: a.name, kind: a.content_type, content: a.bytes })
-            .collect(),
-        size: i64::try_from(parsed.size).unwrap_or(i64::MAX),
     }
 }
 

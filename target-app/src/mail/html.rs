@@ -39,32 +39,16 @@ static CLEANER: LazyLock<Builder<'static>> = LazyLock::new(|| {
     builder
 });
 
-/// HTML that runs nothing, loads nothing and posts nothing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CleanHtml {
-    /// A fragment for the inside of `<body>`.
-    pub html: String,
-    /// The number of images left out: the alternative text of each remains.
-    pub images_withheld: usize,
+/// Makes of a message's HTML a fragment for the inside of `<body>` that runs nothing, loads nothing and posts nothing. Cleaning the result
+/// again changes nothing.
+pub fn clean(dirty: &str) -> Result<String, HtmlError> {
+    if dirty.len() > MAX_BYTES { Err(HtmlError::TooLong { bytes: dirty.len() }) } else { settle(dirty) }
 }
 
-/// Cleans a message's HTML. Cleaning the result again changes nothing.
-pub fn clean(dirty: &str) -> Result<CleanHtml, HtmlError> {
-    if dirty.len() > MAX_BYTES {
-        return Err(HtmlError::TooLong { bytes: dirty.len() });
-    }
-    let html = settle(dirty)?;
-    let images_withheld = html.matches(IMAGE).count();
-    Ok(CleanHtml { html, images_withheld })
-}
-
-/// In clean HTML this is a tag and nothing else, since text has its `<` escaped.
-const IMAGE: &str = "<img";
-
-/// True if images were left out of clean HTML.
+/// True if images were left out of clean HTML. The mark is a tag there and nothing else, since text has its `<` escaped.
 #[must_use]
 pub fn has_images(clean: &str) -> bool {
-    clean.contains(IMAGE)
+    clean.contains("<img")
 }
 
 /// Cleans until nothing changes. Text that parses differently each time is how clean HTML turns dirty again in the

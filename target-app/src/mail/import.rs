@@ -13,27 +13,22 @@ mod maildir;
 mod mbox;
 mod message;
 mod names;
-mod source;
 
-pub use message::{ImportProblem, ImportReason, MailPlace, OpenError, RawMail};
-pub use source::{ImportOptions, MailSource, Quoting, SourceKind};
+pub use message::{ImportProblem, ImportReason, MailPlace, Messages, OpenError, RawMail};
 
 /// Detects the kind of `path`, and starts to read it.
-pub fn open(path: &Path, options: ImportOptions) -> Result<MailSource, OpenError> {
+pub fn open(path: &Path) -> Result<Messages, OpenError> {
     let unreadable = |source| OpenError::Unreadable { path: path.to_owned(), source };
     let what = std::fs::metadata(path).map_err(unreadable)?;
     if what.is_file() {
-        return files::open(path, options);
+        return files::open(path);
     }
     if !what.is_dir() {
         return Err(OpenError::Special { path: path.to_owned() });
     }
     // So that an unreadable folder is an error, not an empty import.
     std::fs::read_dir(path).map_err(unreadable)?;
-    if maildir::is_maildir(path) {
-        return Ok(MailSource { kind: SourceKind::Maildir, messages: Box::new(maildir::read(path, options)) });
-    }
-    Ok(MailSource { kind: SourceKind::Directory, messages: directory::read(path, options) })
+    Ok(if maildir::is_maildir(path) { Box::new(maildir::read(path)) } else { directory::read(path) })
 }
 
 /// The result of an import.

@@ -10,7 +10,7 @@ use std::{panic::catch_unwind, sync::LazyLock};
 use mail_parser::{HeaderName, Message, MessageParser, PartType};
 use sha2::{Digest, Sha256};
 
-use super::html::{self};
+use super::{html, store::NewMessage};
 
 mod bounds;
 mod date;
@@ -18,7 +18,6 @@ mod error;
 mod header;
 mod limits;
 mod name;
-mod parsed;
 mod part;
 
 pub use bounds::{
@@ -27,11 +26,10 @@ pub use bounds::{
 pub use date::envelope_date;
 pub use error::ParseError;
 pub(super) use header::line as one_line;
-pub use parsed::{ContentHash, DateSource, ParsedAttachment, ParsedMail};
 
 /// Parses a message. `received`: the time of receipt according to its folder, in seconds since 1970; it is used if the
 /// message itself has no usable date.
-pub fn parse(raw: &[u8], received: Option<i64>) -> Result<ParsedMail, ParseError> {
+pub fn parse(raw: &[u8], received: Option<i64>) -> Result<NewMessage, ParseError> {
     limits::check(raw)?;
     // The parser has panicked on broken mail before, and one message must not end an import.
     catch_unwind(|| read(raw, received)).unwrap_or(Err(ParseError::Unreadable))
@@ -59,29 +57,23 @@ static STRUCTURE: LazyLock<MessageParser> = LazyLock::new(|| {
         .header_content_type(HeaderName::ContentTransferEncoding)
 });
 
-fn read(raw: &[u8], received: Option<i64>) -> Result<ParsedMail, ParseError> {
+fn read(raw: &[u8], received: Option<i64>) -> Result<NewMessage, ParseError> {
     let mended = header::in_utf8(raw);
     let headers = HEADERS.parse_headers(&*mended).ok_or(ParseError::NotMail)?;
     if !header::is_mail(&headers) {
         return Err(ParseError::NotMail);
     }
-    let (date, date_source) = date::of(&headers, received);
-    let mut mail = ParsedMail {
-        from: header::addresses(headers.from(), 300),
+    let (to, cc) = (header::addresses(headers.to(), 1000), header::addresses(headers.cc(), 1000));
+    let mut mail = NewMessage {
+        digest: Sha256::digest(raw).into(),
+        date: date::of(&headers, received),
         author: header::author(headers.from()),
-        to: header::addresses(headers.to(), 1000),
-        cc: header::addresses(headers.cc(), 1000),
         subject: header::line(headers.subject().unwrap_or_default(), 500),
-        date,
-        date_source,
-        message_id: headers.message_id().map(|id| header::line(id, 500)).filter(|id| !id.is_empty()),
+        sender: header::addresses(headers.from(), 300),
+        recipients: if cc.is_empty() { to } else { format!("{to}, {cc}") },
         headers: header::all(&headers, &mended),
-        text: String::new(),
-        html: None,
-        html_problem: None,
-        attachments: Vec::new(),
-        size: raw.len() as u64,
-        content_hash: Sha256::digest(raw).into(),
+        size: i64::try_from(raw.len()).unwrap_or(i64::MAX),
+        ..NewMessage::default()
     };
     if let Some(message) = STRUCTURE.parse(&*mended) {
         read_bodies(&message, &mended, &mut mail);
@@ -89,13 +81,13 @@ fn read(raw: &[u8], received: Option<i64>) -> Result<ParsedMail, ParseError> {
     Ok(mail)
 }
 
-fn read_bodies(message: &Message<'_>, raw: &[u8], mail: &mut ParsedMail) {
+/// The text is unused while the HTML is shown, but stays for the case that the HTML may not be shown.
+fn read_bodies(message: &Message<'_>, raw: &[u8], mail: &mut NewMessage) {
     mail.text = part::bounded_text(&text_of(message, raw));
-    if let Some(dirty) = html_of(message, raw) {
-        match html::clean(&dirty) {
-            Ok(clean) => mail.html = Some(clean),
-            Err(problem) => mail.html_problem = Some(problem),
-        }
+    match html_of(message, raw).map(|dirty| html::clean(&dirty)) {
+        Some(Ok(clean)) => mail.html = Some(clean),
+        Some(Err(problem)) => mail.html_problem = Some(problem.to_string()),
+        None => {}
     }
     let attached = message.attachments.iter().filter_map(|id| message.part(*id));
     mail.attachments = attached.enumerate().map(|(i, found)| part::attachment(found, raw, i + 1)).collect();

@@ -80,7 +80,7 @@ fn sample(i: u8) -> NewMessage {
         recipients: "reader@example.org".to_owned(),
         headers: format!("Subject: Subject {i} <script>\n"),
         text: format!("Text {i} <b>not bold</b> http://example.org/?a=1&b=2"),
-        html: (i == 25).then(|| html::clean("<p onclick=x()>Hello</p>").expect("is short").html),
+        html: (i == 25).then(|| html::clean("<p onclick=x()>Hello</p>").expect("is short")),
         html_problem: None,
         attachments: if i == 25 { vec![attachment] } else { Vec::new() },
         size: 100,

@@ -85,7 +85,7 @@ impl Messages {
         let room = size.saturating_sub(headers.len()).max(20);
         let in_text = if attached { room.min(1200) } else { room };
         let text = text(random, in_text);
-        let html = if with_html { html::clean(&as_html(&subject, &text)).ok().map(|clean| clean.html) } else { None };
+        let html = if with_html { html::clean(&as_html(&subject, &text)).ok() } else { None };
         let mut attachments = Vec::new();
         if attached {
             // Base64 turns three bytes into four on the wire, where sizes are counted.

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn cleaned(dirty: &str) -> String {
-    clean(dirty).expect(dirty).html
+    clean(dirty).expect(dirty)
 }
 
 #[test]
@@ -20,13 +20,12 @@ fn what_mail_is_written_in_stays() {
 
 #[test]
 fn images_keep_their_words_and_load_nothing() {
-    let CleanHtml { html, images_withheld } = clean(concat!(
+    let html = clean(concat!(
         "<img src=\"https://t.example/p.gif?u=7\" alt=\"our <logo>\" width=1 height=1>",
         "<img src=cid:part1><img srcset='//t.example/2x 2x' src=data:image/png;base64,AA==>",
         "<picture><source srcset=https://t.example/a><img src=https://t.example/b></picture>",
     ))
     .expect("clean");
-    assert_eq!(images_withheld, 4);
     assert!(has_images(&html) && !has_images(&cleaned("&lt;img&gt; <p title=\"&lt;img\">x</p>")));
     assert_eq!(html, "<img alt=\"our &lt;logo&gt;\"><img><img><img>");
 }

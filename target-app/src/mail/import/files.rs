@@ -9,14 +9,13 @@ use std::{
 
 use super::{
     mbox,
-    message::{ImportProblem, ImportReason, MailPlace, OpenError, RawMail},
+    message::{ImportProblem, ImportReason, MailPlace, Messages, OpenError, RawMail},
     names,
-    source::{ImportOptions, MailSource, SourceKind},
 };
-use crate::mail::parse::envelope_date;
+use crate::mail::parse::{MAX_BYTES, envelope_date};
 
 /// The kind of a file that a person named.
-pub(super) fn open(path: &Path, options: ImportOptions) -> Result<MailSource, OpenError> {
+pub(super) fn open(path: &Path) -> Result<Messages, OpenError> {
     let unreadable = |source| OpenError::Unreadable { path: path.to_owned(), source };
     let start = start_of(path).map_err(unreadable)?;
     if let Some(program) = packed_with(&start) {
@@ -24,14 +23,12 @@ pub(super) fn open(path: &Path, options: ImportOptions) -> Result<MailSource, Op
     }
     let is_mbox = has_mbox_name(path) || start.trim_ascii().is_empty() || starts_like_mbox(&start);
     if is_mbox {
-        let messages = mbox::read(path, mbox::folder_of(path), options).map_err(unreadable)?;
-        return Ok(MailSource { kind: SourceKind::Mbox, messages: Box::new(messages) });
+        return Ok(Box::new(mbox::read(path, mbox::folder_of(path), MAX_BYTES).map_err(unreadable)?));
     }
     if !starts_like_message(&start) {
         return Err(OpenError::NotMail { path: path.to_owned() });
     }
-    let one = message(path, names::INBOX.to_owned(), options);
-    Ok(MailSource { kind: SourceKind::Message, messages: Box::new(std::iter::once(one)) })
+    Ok(Box::new(std::iter::once(message(path, names::INBOX.to_owned()))))
 }
 
 /// True if a file in a folder of files contains several messages: by its name, or by two separators in it. (A
@@ -44,19 +41,18 @@ pub(super) fn is_mbox(path: &Path) -> io::Result<bool> {
         return Ok(false);
     }
     // Only separators are searched, so that no message need be held.
-    let options = ImportOptions { max_bytes: 0, ..ImportOptions::default() };
-    Ok(mbox::read(path, String::new(), options)?.take(2).count() == 2)
+    Ok(mbox::read(path, String::new(), 0)?.take(2).count() == 2)
 }
 
 /// A file that is a message, without a separator line at its start.
-pub(super) fn message(path: &Path, folder: String, options: ImportOptions) -> Result<RawMail, ImportProblem> {
+pub(super) fn message(path: &Path, folder: String) -> Result<RawMail, ImportProblem> {
     let place = MailPlace { path: path.to_owned(), message: None };
-    let (mut raw, changed) = match read_up_to(path, options.max_bytes as u64 + 1) {
+    let (mut raw, changed) = match read_up_to(path, MAX_BYTES as u64 + 1) {
         Ok(read) => read,
         Err(error) => return Err(ImportProblem { place, reason: error.into() }),
     };
-    if raw.len() > options.max_bytes {
-        return Err(ImportProblem { place, reason: ImportReason::TooLong { limit: options.max_bytes } });
+    if raw.len() > MAX_BYTES {
+        return Err(ImportProblem { place, reason: ImportReason::TooLong { limit: MAX_BYTES } });
     }
     let mut received = changed;
     if starts_like_mbox(&raw) {
@@ -64,7 +60,7 @@ pub(super) fn message(path: &Path, folder: String, options: ImportOptions) -> Re
         received = envelope_date(&String::from_utf8_lossy(&raw[..end])).or(changed);
         raw.drain(..end);
     }
-    Ok(RawMail { folder, raw, place, received, seen: false })
+    Ok(RawMail { folder, raw, place, received })
 }
 
 /// At most `limit` bytes of a file, and the time of its last change.

@@ -7,7 +7,6 @@ use super::{
     listing::{Entry, entries},
     message::{ImportProblem, RawMail},
     names,
-    source::ImportOptions,
 };
 
 pub(super) fn is_maildir(path: &Path) -> bool {
@@ -15,11 +14,8 @@ pub(super) fn is_maildir(path: &Path) -> bool {
 }
 
 /// The messages of a maildir and of its subfolders.
-pub(super) fn read(
-    path: &Path,
-    options: ImportOptions,
-) -> impl Iterator<Item = Result<RawMail, ImportProblem>> + Send + use<> {
-    let inbox = messages(path.to_owned(), own_folder(path), options);
+pub(super) fn read(path: &Path) -> impl Iterator<Item = Result<RawMail, ImportProblem>> + Send + use<> {
+    let inbox = messages(path.to_owned(), own_folder(path));
     let subfolders = entries(path, true).filter(|entry| match entry {
         Ok(Entry::Directory(path)) => is_maildir(path),
         Ok(Entry::File(_)) => false,
@@ -29,7 +25,7 @@ pub(super) fn read(
         match entry {
             Ok(Entry::Directory(path)) => {
                 let folder = names::maildir_folder(&path.file_name().unwrap_or_default().to_string_lossy());
-                Box::new(messages(path, folder, options))
+                Box::new(messages(path, folder))
             }
             Ok(Entry::File(_)) => Box::new(std::iter::empty()),
             Err(problem) => Box::new(std::iter::once(Err(problem))),
@@ -45,25 +41,11 @@ fn own_folder(path: &Path) -> String {
 }
 
 /// The messages of one maildir without its subfolders.
-pub(super) fn messages(
-    path: PathBuf,
-    folder: String,
-    options: ImportOptions,
-) -> impl Iterator<Item = Result<RawMail, ImportProblem>> + Send {
+pub(super) fn messages(path: PathBuf, folder: String) -> impl Iterator<Item = Result<RawMail, ImportProblem>> + Send {
     let files = ["cur", "new"].into_iter().flat_map(move |sub| entries(&path.join(sub), false));
     files.filter_map(move |entry| match entry {
-        Ok(Entry::File(path)) => Some(files::message(&path, folder.clone(), options).map(|mut mail| {
-            mail.seen = is_seen(&path);
-            mail
-        })),
+        Ok(Entry::File(path)) => Some(files::message(&path, folder.clone())),
         Ok(Entry::Directory(_)) => None,
         Err(problem) => Some(Err(problem)),
     })
-}
-
-/// Flags are the letters after `:2,` at the end of the name; some file systems need another character than `:`.
-fn is_seen(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let flags = [":2,", ";2,", "!2,"].iter().find_map(|mark| name.rsplit_once(mark));
-    flags.is_some_and(|(_, flags)| flags.contains('S'))
 }

@@ -14,7 +14,6 @@ use std::{
 use super::{
     message::{ImportProblem, ImportReason, MailPlace, RawMail},
     names,
-    source::{ImportOptions, Quoting},
 };
 use crate::mail::parse::envelope_date;
 
@@ -24,7 +23,8 @@ const PIECE: u64 = 8 << 10;
 /// The messages of an mbox file, or of any stream in its format.
 pub(super) struct Mbox<R> {
     reader: R,
-    options: ImportOptions,
+    /// The longest message.
+    max_bytes: usize,
     path: PathBuf,
     folder: String,
     /// Separators of this file have dates: its first one has.
@@ -43,15 +43,15 @@ enum State {
     Ended,
 }
 
-pub(super) fn read(path: &Path, folder: String, options: ImportOptions) -> io::Result<Mbox<BufReader<File>>> {
-    Ok(Mbox::new(BufReader::with_capacity(64 << 10, File::open(path)?), path, folder, options))
+pub(super) fn read(path: &Path, folder: String, max_bytes: usize) -> io::Result<Mbox<BufReader<File>>> {
+    Ok(Mbox::new(BufReader::with_capacity(64 << 10, File::open(path)?), path, folder, max_bytes))
 }
 
 impl<R: BufRead> Mbox<R> {
-    pub(super) fn new(reader: R, path: &Path, folder: String, options: ImportOptions) -> Self {
+    pub(super) fn new(reader: R, path: &Path, folder: String, max_bytes: usize) -> Self {
         Self {
             reader,
-            options,
+            max_bytes,
             path: path.to_owned(),
             folder,
             dated: false,
@@ -104,9 +104,9 @@ impl<R: BufRead> Mbox<R> {
     fn message(&mut self, separator: &[u8]) -> Option<Result<RawMail, ImportProblem>> {
         self.number += 1;
         let (mut raw, mut too_long) = (Vec::new(), false);
-        let ImportOptions { quoting, max_bytes } = self.options;
+        let max_bytes = self.max_bytes;
         let read = self.up_to_separator(false, |piece, starts_line| {
-            let line = if starts_line { unquoted(piece, quoting) } else { piece };
+            let line = if starts_line { unquoted(piece) } else { piece };
             // One more for the empty line that follows each message and is not part of it.
             too_long |= raw.len() + line.len() > max_bytes.saturating_add(2);
             if !too_long {
@@ -121,15 +121,14 @@ impl<R: BufRead> Mbox<R> {
             let end = raw.strip_suffix(b"\r\n").or(raw.strip_suffix(b"\n")).map_or(raw.len(), <[u8]>::len);
             raw.truncate(end);
         }
-        if too_long || raw.len() > self.options.max_bytes {
-            return Some(Err(self.problem(ImportReason::TooLong { limit: self.options.max_bytes })));
+        if too_long || raw.len() > max_bytes {
+            return Some(Err(self.problem(ImportReason::TooLong { limit: max_bytes })));
         }
         Some(Ok(RawMail {
             folder: self.folder.clone(),
             raw,
             place: self.place(),
             received: envelope_date(&String::from_utf8_lossy(separator)),
-            seen: false,
         }))
     }
 
@@ -175,14 +174,10 @@ fn is_blank(line: &[u8]) -> bool {
     matches!(line, b"\n" | b"\r\n")
 }
 
-fn unquoted(line: &[u8], quoting: Quoting) -> &[u8] {
+/// Without one of the `>`s before "From ": writers put one more (mboxrd), so that nothing is ambiguous.
+fn unquoted(line: &[u8]) -> &[u8] {
     let marks = line.iter().take_while(|b| **b == b'>').count();
-    let quoted = marks > 0 && line[marks..].starts_with(b"From ");
-    match quoting {
-        Quoting::Reversible if quoted => &line[1..],
-        Quoting::Simple if quoted && marks == 1 => &line[1..],
-        _ => line,
-    }
+    if marks > 0 && line[marks..].starts_with(b"From ") { &line[1..] } else { line }
 }
 
 /// The folder of an mbox file.

@@ -19,9 +19,10 @@ pub struct RawMail {
     pub place: MailPlace,
     /// The time of receipt, if the folder has it: separator line or file time, in seconds since 1970.
     pub received: Option<i64>,
-    /// True if it was read before, if the folder has that (maildir flag S).
-    pub seen: bool,
 }
+
+/// A stream of messages.
+pub type Messages = Box<dyn Iterator<Item = Result<RawMail, ImportProblem>> + Send>;
 
 /// The position of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]

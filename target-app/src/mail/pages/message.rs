@@ -87,7 +87,7 @@ fn html_of(message: &Message) -> Result<Option<Cow<'_, str>>, Cow<'_, str>> {
     match (message.html.as_deref(), message.html_problem.as_deref()) {
         (Some(stored), _) if message.html_version == html::VERSION => Ok(Some(stored.into())),
         (Some(stored), _) => match html::clean(stored) {
-            Ok(clean) => Ok(Some(clean.html.into())),
+            Ok(clean) => Ok(Some(clean.into())),
             Err(problem) => Err(problem.to_string().into()),
         },
         (None, Some(problem)) => Err(problem.into()),

@@ -3,24 +3,17 @@
 
 use mail_parser::{DateTime, HeaderName, HeaderValue, Message};
 
-use super::parsed::DateSource;
-
 /// The earliest year: mail began about then, and a clock that was never set says 1970.
 const FIRST_YEAR: u16 = 1971;
 const LAST_YEAR: u16 = 2099;
 
 const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
-pub(super) fn of(headers: &Message<'_>, received: Option<i64>) -> (i64, DateSource) {
-    if let Some(date) = first(headers, HeaderName::Date).and_then(stated) {
-        return (date, DateSource::Header);
-    }
-    // The first is the newest: every hop puts its own on top.
-    let hop = first(headers, HeaderName::Received).and_then(|hop| hop.rsplit_once(';'));
-    if let Some(date) = hop.and_then(|(_, date)| stated(date)) {
-        return (date, DateSource::Received);
-    }
-    received.map_or((0, DateSource::Nothing), |date| (date, DateSource::Folder))
+/// The date of sending, seconds since 1970: stated, or else of receipt, or 0.
+pub(super) fn of(headers: &Message<'_>, received: Option<i64>) -> i64 {
+    // The first hop is the newest: every one puts its own on top.
+    let hop = || stated(first(headers, HeaderName::Received)?.rsplit_once(';')?.1);
+    first(headers, HeaderName::Date).and_then(stated).or_else(hop).or(received).unwrap_or(0)
 }
 
 fn first<'a>(headers: &'a Message<'_>, name: HeaderName<'static>) -> Option<&'a str> {

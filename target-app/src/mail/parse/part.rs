@@ -12,21 +12,21 @@ use super::{
     header::{from_unknown, in_utf8, line},
     limits::header_end,
     name,
-    parsed::ParsedAttachment,
 };
+use crate::mail::store::NewAttachment;
 
-pub(super) fn attachment(part: &MessagePart<'_>, raw: &[u8], number: usize) -> ParsedAttachment {
-    let bytes = decoded(part, raw).into_owned();
+pub(super) fn attachment(part: &MessagePart<'_>, raw: &[u8], number: usize) -> NewAttachment {
+    let content = decoded(part, raw).into_owned();
     let stated = part.content_type();
-    let mut content_type = stated
+    let mut kind = stated
         .map_or_else(|| name::content_type("", None), |stated| name::content_type(stated.ctype(), stated.subtype()));
     let mut name = part.attachment_name().and_then(name::file_name);
     if matches!(part.body, PartType::Message(_)) {
         // Parts of a digest are messages without a type of their own.
-        content_type = "message/rfc822".to_owned();
-        name = name.or_else(|| name::file_name(&format!("{}.eml", subject_of(&bytes)?)));
+        kind = "message/rfc822".to_owned();
+        name = name.or_else(|| name::file_name(&format!("{}.eml", subject_of(&content)?)));
     }
-    ParsedAttachment { name: name.unwrap_or_else(|| name::unnamed(number, &content_type)), content_type, bytes }
+    NewAttachment { name: name.unwrap_or_else(|| name::unnamed(number, &kind)), kind, content }
 }
 
 fn subject_of(message: &[u8]) -> Option<String> {
