@@ -4,9 +4,10 @@
 
 use std::{convert::Infallible, io, net::SocketAddr, sync::Arc};
 
+use futures_util::stream::{BoxStream, StreamExt as _, unfold};
 use http::{HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
-use http_body_util::Either;
-use hyper::body::{Body, Bytes, Frame, Incoming};
+use http_body_util::{Either, StreamBody};
+use hyper::body::{Bytes, Frame, Incoming};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use service_core::request::LedgerEnding;
@@ -63,7 +64,7 @@ async fn answer(port: &Port, request: Request<Incoming>, conn: &Arc<Conn>) -> An
         answer
     } else {
         match read_body(body, &port.limits, conn).await {
-            Ok(body) => authorised(port, &head, &body),
+            Ok(body) => Call { running: &*port.running, head: &head, body: &body }.answer(),
             Err(status) => problem(status, "the body is too large or malformed, or broke off"),
         }
     };
@@ -75,9 +76,7 @@ async fn answer(port: &Port, request: Request<Incoming>, conn: &Arc<Conn>) -> An
             let page = Answered::new(page.into(), &method, None, LedgerEnding::Served, Arc::clone(conn));
             Response::new(Either::Left(page))
         }
-        AnswerBody::Stream(source) => {
-            Response::new(Either::Right(EventLines { next: Box::pin(line(source)), conn: Arc::clone(conn) }))
-        }
+        AnswerBody::Stream(source) => Response::new(Either::Right(lines(source, conn))),
     };
     *response.status_mut() = answer.status;
     response.headers_mut().extend(answer.headers);
@@ -87,136 +86,128 @@ async fn answer(port: &Port, request: Request<Incoming>, conn: &Arc<Conn>) -> An
     response
 }
 
-/// The answer to an authorised request.
-fn authorised(port: &Port, head: &Parts, body: &[u8]) -> ControlAnswer {
-    let running = &port.running;
-    let change_of = || value(head, body);
-    let in_experiment = running.is_in_experiment();
-    let paths = PATHS.iter().filter(|path| in_experiment || !path.of_experiments);
-    let Some(path) = paths.clone().find(|path| path.name == head.uri.path()) else {
-        let names: Vec<&str> = paths.map(|path| path.name).collect();
-        return problem(StatusCode::NOT_FOUND, &format!("there are: {}", names.join(", ")));
-    };
-    match (head.method.clone(), path.name) {
-        (Method::GET, "/gauges") => json(StatusCode::OK, &running.gauges()),
-        (Method::GET, "/requests") => json(StatusCode::OK, &running.requests()),
-        (Method::GET, "/policies") => json(StatusCode::OK, &running.policies()),
-        (Method::GET, "/events") => stream(Source::Events(running.events().subscribe())),
-        (Method::GET, "/reports") => match running.reports() {
-            Some(reports) => stream(Source::Reports(reports.subscribe())),
-            None => problem(StatusCode::CONFLICT, "nobody carries reports to and from this target"),
-        },
-        (Method::GET, "/config") => config(&**running, head),
-        (Method::PUT, "/report") => change(change_of(), |report| {
-            running.hear(report);
-            Ok(())
-        }),
-        (Method::PUT, "/policy") => change(change_of(), |change| running.set_policy(&change)),
-        (Method::PUT, "/machines") => change(change_of(), |change| running.set_machines(&change)),
-        (Method::PUT, "/config") => change(change_of(), |whole: Value| running.configure(&whole)),
-        (Method::PATCH, "/config") => change(change_of(), |part: Value| running.amend(&part)),
-        (Method::PUT, "/callees") => change(change_of(), |change| running.set_callees(&change)),
-        (Method::PUT, "/work") => change(change_of(), |work| running.set_work(&work)),
-        (Method::PUT, "/hinder") => change(change_of(), |hinder| running.hinder(&hinder)),
-        (Method::POST, "/renew-callers") => {
-            running.renew_callers();
-            json(StatusCode::OK, &Done { done: true })
-        }
-        (Method::POST, "/drain") => {
-            running.drain();
-            json(StatusCode::OK, &Done { done: true })
-        }
-        (Method::POST, "/stop") => {
-            running.stop();
-            json(StatusCode::OK, &Done { done: true })
-        }
-        (Method::POST, "/halt") => match running.halt() {
-            Ok(halted) => json(StatusCode::OK, &halted),
-            Err(problems) => json(StatusCode::CONFLICT, &Problems { problems }),
-        },
-        _ => problem(StatusCode::METHOD_NOT_ALLOWED, &format!("not with this method: {}", path.methods)),
-    }
+/// The process behind the port.
+type Process = dyn Controlled;
+
+/// An authorised request.
+struct Call<'a> {
+    running: &'a Process,
+    head: &'a Parts,
+    body: &'a [u8],
 }
 
-/// A path of the control port.
-struct ControlPath {
-    name: &'static str,
-    methods: &'static str,
+/// A path of the control port with one of its methods.
+struct Route {
+    method: Method,
+    path: &'static str,
     /// It is there for experiments alone: faults, and what the lab reads to check its own counts.
     of_experiments: bool,
+    answer: fn(&Call<'_>) -> ControlAnswer,
 }
 
-impl ControlPath {
-    const fn of_all(name: &'static str, methods: &'static str) -> Self {
-        Self { name, methods, of_experiments: false }
+impl Route {
+    const fn of_all(method: Method, path: &'static str, answer: fn(&Call<'_>) -> ControlAnswer) -> Self {
+        Self { method, path, of_experiments: false, answer }
     }
 
-    const fn of_experiments(name: &'static str, methods: &'static str) -> Self {
-        Self { name, methods, of_experiments: true }
+    const fn of_experiments(method: Method, path: &'static str, answer: fn(&Call<'_>) -> ControlAnswer) -> Self {
+        Self { method, path, of_experiments: true, answer }
     }
 }
 
-static PATHS: [ControlPath; 16] = [
-    ControlPath::of_all("/gauges", "GET"),
-    ControlPath::of_experiments("/requests", "GET"),
-    ControlPath::of_all("/events", "GET"),
-    ControlPath::of_experiments("/reports", "GET"),
-    ControlPath::of_experiments("/report", "PUT"),
-    ControlPath::of_all("/policies", "GET"),
-    ControlPath::of_all("/policy", "PUT"),
-    ControlPath::of_experiments("/machines", "PUT"),
-    ControlPath::of_all("/config", "GET, PUT, PATCH"),
-    ControlPath::of_experiments("/callees", "PUT"),
-    ControlPath::of_experiments("/work", "PUT"),
-    ControlPath::of_experiments("/hinder", "PUT"),
-    ControlPath::of_experiments("/renew-callers", "POST"),
-    ControlPath::of_all("/drain", "POST"),
-    ControlPath::of_all("/stop", "POST"),
-    ControlPath::of_experiments("/halt", "POST"),
+static ROUTES: [Route; 18] = [
+    Route::of_all(Method::GET, "/gauges", |call| ok(&call.running.gauges())),
+    Route::of_experiments(Method::GET, "/requests", |call| ok(&call.running.requests())),
+    Route::of_all(Method::GET, "/events", |call| stream(Source::Events(call.running.events().subscribe()))),
+    Route::of_experiments(Method::GET, "/reports", |call| match call.running.reports() {
+        Some(reports) => stream(Source::Reports(reports.subscribe())),
+        None => problem(StatusCode::CONFLICT, "nobody carries reports to and from this target"),
+    }),
+    Route::of_experiments(Method::PUT, "/report", |call| {
+        call.change(|running, report| {
+            running.hear(report);
+            Ok(())
+        })
+    }),
+    Route::of_all(Method::GET, "/policies", |call| ok(&call.running.policies())),
+    Route::of_all(Method::PUT, "/policy", |call| call.change(|running, change| running.set_policy(&change))),
+    Route::of_experiments(Method::PUT, "/machines", |call| call.change(|running, to| running.set_machines(&to))),
+    Route::of_all(Method::GET, "/config", config),
+    Route::of_all(Method::PUT, "/config", |call| call.change(|running, whole: Value| running.configure(&whole))),
+    Route::of_all(Method::PATCH, "/config", |call| call.change(|running, part: Value| running.amend(&part))),
+    Route::of_experiments(Method::PUT, "/callees", |call| call.change(|running, to| running.set_callees(&to))),
+    Route::of_experiments(Method::PUT, "/work", |call| call.change(|running, work| running.set_work(&work))),
+    Route::of_experiments(Method::PUT, "/hinder", |call| call.change(|running, hinder| running.hinder(&hinder))),
+    Route::of_experiments(Method::POST, "/renew-callers", |call| call.order(Controlled::renew_callers)),
+    Route::of_all(Method::POST, "/drain", |call| call.order(Controlled::drain)),
+    Route::of_all(Method::POST, "/stop", |call| call.order(Controlled::stop)),
+    Route::of_experiments(Method::POST, "/halt", |call| match call.running.halt() {
+        Ok(halted) => ok(&halted),
+        Err(problems) => json(StatusCode::CONFLICT, &Problems { problems }),
+    }),
 ];
+
+impl Call<'_> {
+    fn answer(&self) -> ControlAnswer {
+        let in_experiment = self.running.is_in_experiment();
+        let routes = || ROUTES.iter().filter(move |route| in_experiment || !route.of_experiments);
+        let here: Vec<&Route> = routes().filter(|route| route.path == self.head.uri.path()).collect();
+        if here.is_empty() {
+            let mut paths: Vec<&str> = routes().map(|route| route.path).collect();
+            paths.dedup();
+            return problem(StatusCode::NOT_FOUND, &format!("there are: {}", paths.join(", ")));
+        }
+        match here.iter().find(|route| route.method == self.head.method) {
+            Some(route) => (route.answer)(self),
+            None => {
+                let methods: Vec<&str> = here.iter().map(|route| route.method.as_str()).collect();
+                let message = format!("not with this method: {}", methods.join(", "));
+                problem(StatusCode::METHOD_NOT_ALLOWED, &message)
+            }
+        }
+    }
+
+    /// The body: JSON where the head says so, else YAML, of which JSON is a part.
+    fn value(&self) -> Result<Value, String> {
+        let read = serde_json::from_slice(self.body);
+        if read.is_err() && !names_json(self.head, &header::CONTENT_TYPE) {
+            return serde_yaml::from_slice(self.body).map_err(|error| error.without_snippet().to_string());
+        }
+        read.map_err(|error| format!("no JSON: {error}"))
+    }
+
+    fn order(&self, order: fn(&Process)) -> ControlAnswer {
+        order(self.running);
+        done(Ok(()))
+    }
+
+    fn change<T: DeserializeOwned>(&self, apply: impl FnOnce(&Process, T) -> Result<(), Vec<String>>) -> ControlAnswer {
+        match self.value().and_then(|value| serde_json::from_value(value).map_err(|error| error.to_string())) {
+            Ok(wanted) => done(apply(self.running, wanted)),
+            Err(error) => problem(StatusCode::BAD_REQUEST, &error),
+        }
+    }
+}
 
 #[derive(Serialize)]
 struct Done {
     done: bool,
 }
 
-/// A body: JSON where its head says so, else YAML, of which JSON is a part.
-fn value(head: &Parts, body: &[u8]) -> Result<Value, String> {
-    let read = serde_json::from_slice(body);
-    if read.is_err() && !names_json(head, &header::CONTENT_TYPE) {
-        return serde_yaml::from_slice(body).map_err(|error| error.without_snippet().to_string());
+/// The settings in force: YAML, unless the request names JSON.
+fn config(call: &Call<'_>) -> ControlAnswer {
+    let wants_json = [header::ACCEPT, header::CONTENT_TYPE].iter().any(|header| names_json(call.head, header));
+    let (form, kind) =
+        if wants_json { (ConfigForm::Json, "application/json") } else { (ConfigForm::Yaml, "application/yaml") };
+    match call.running.config(form) {
+        Ok(text) => answered(kind, AnswerBody::Page(text.into_bytes())),
+        Err(problems) => json(StatusCode::BAD_REQUEST, &Problems { problems }),
     }
-    read.map_err(|error| format!("no JSON: {error}"))
 }
 
 fn names_json(head: &Parts, header: &header::HeaderName) -> bool {
     let mut values = head.headers.get_all(header).iter();
     values.any(|value| value.to_str().is_ok_and(|kinds| kinds.to_ascii_lowercase().contains("json")))
-}
-
-fn change<T: DeserializeOwned>(
-    value: Result<Value, String>,
-    apply: impl FnOnce(T) -> Result<(), Vec<String>>,
-) -> ControlAnswer {
-    match value.and_then(|value| serde_json::from_value(value).map_err(|error| error.to_string())) {
-        Ok(wanted) => done(apply(wanted)),
-        Err(error) => problem(StatusCode::BAD_REQUEST, &error),
-    }
-}
-
-/// The settings in force: YAML, unless the request names JSON.
-fn config(running: &dyn Controlled, head: &Parts) -> ControlAnswer {
-    let wants_json = [header::ACCEPT, header::CONTENT_TYPE].iter().any(|header| names_json(head, header));
-    let (form, kind) =
-        if wants_json { (ConfigForm::Json, "application/json") } else { (ConfigForm::Yaml, "application/yaml") };
-    match running.config(form) {
-        Ok(text) => ControlAnswer {
-            status: StatusCode::OK,
-            headers: vec![(header::CONTENT_TYPE, HeaderValue::from_static(kind))],
-            body: AnswerBody::Page(text.into_bytes()),
-        },
-        Err(problems) => json(StatusCode::BAD_REQUEST, &Problems { problems }),
-    }
 }
 
 fn done(result: Result<(), Vec<String>>) -> ControlAnswer {
@@ -254,13 +245,21 @@ enum AnswerBody {
     Stream(Source),
 }
 
+fn ok(value: &impl Serialize) -> ControlAnswer {
+    json(StatusCode::OK, value)
+}
+
 fn json(status: StatusCode, value: &impl Serialize) -> ControlAnswer {
     let (status, text) = match serde_json::to_vec(value) {
         Ok(text) => (status, text),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string().into_bytes()),
     };
-    let kind = HeaderValue::from_static("application/json");
-    ControlAnswer { status, headers: vec![(header::CONTENT_TYPE, kind)], body: AnswerBody::Page(text) }
+    ControlAnswer { status, ..answered("application/json", AnswerBody::Page(text)) }
+}
+
+fn answered(kind: &'static str, body: AnswerBody) -> ControlAnswer {
+    let headers = vec![(header::CONTENT_TYPE, HeaderValue::from_static(kind))];
+    ControlAnswer { status: StatusCode::OK, headers, body }
 }
 
 fn problem(status: StatusCode, message: &str) -> ControlAnswer {
@@ -275,49 +274,24 @@ enum Source {
 
 /// A stream as a body, one event or report per line. Between lines the connection counts as working, so the client has
 /// no deadline.
-struct EventLines {
-    next: std::pin::Pin<Box<dyn Future<Output = (Option<Bytes>, Source)> + Send>>,
-    conn: Arc<Conn>,
-}
+type EventLines = StreamBody<BoxStream<'static, Result<Frame<Bytes>, Infallible>>>;
 
 fn stream(source: Source) -> ControlAnswer {
-    let kind = HeaderValue::from_static("application/jsonl");
-    ControlAnswer {
-        status: StatusCode::OK,
-        headers: vec![(header::CONTENT_TYPE, kind)],
-        body: AnswerBody::Stream(source),
-    }
+    answered("application/jsonl", AnswerBody::Stream(source))
 }
 
-async fn line(mut source: Source) -> (Option<Bytes>, Source) {
-    let text = match &mut source {
-        Source::Events(events) => events.next().await.map(|event| serde_json::to_vec(&*event)),
-        Source::Reports(reports) => reports.next().await.map(|report| serde_json::to_vec(&report)),
-    };
-    let line = text.map(|text| {
-        let mut line = text.unwrap_or_default();
-        line.push(b'\n');
-        Bytes::from(line)
-    });
-    (line, source)
-}
-
-impl Body for EventLines {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: std::pin::Pin<&mut Self>,
-        cx: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let std::task::Poll::Ready((line, reader)) = self.next.as_mut().poll(cx) else {
-            self.conn.enter(Phase::Working);
-            return std::task::Poll::Pending;
+fn lines(source: Source, conn: &Arc<Conn>) -> EventLines {
+    let next = |(mut source, conn): (Source, Arc<Conn>)| async move {
+        conn.enter(Phase::Working);
+        let text = match &mut source {
+            Source::Events(events) => events.next().await.map(|event| serde_json::to_vec(&*event)),
+            Source::Reports(reports) => reports.next().await.map(|report| serde_json::to_vec(&report)),
         };
-        self.conn.enter(Phase::Writing);
-        self.next = Box::pin(self::line(reader));
-        std::task::Poll::Ready(line.map(|line| Ok(Frame::data(line))))
-    }
+        conn.enter(Phase::Writing);
+        let line = [text?.unwrap_or_default(), b"\n".to_vec()].concat();
+        Some((Ok(Frame::data(line.into())), (source, conn)))
+    };
+    StreamBody::new(unfold((source, Arc::clone(conn)), next).boxed())
 }
 
 /// Opens the control port.

@@ -3,13 +3,13 @@
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
-    marker::PhantomData,
     net::{SocketAddr, TcpStream},
     time::Duration,
 };
 
 use controllers::PeerReport;
 use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Deserializer, StreamDeserializer, de::IoRead};
 use spec::{
     WorkSpec,
     token::Token,
@@ -19,13 +19,16 @@ use spec::{
     },
 };
 
-/// A client of a target's control port.
+/// A client of a target's control port. Each call may fail with a [`ControlError`].
 #[derive(Debug, Clone)]
 pub struct ControlClient {
     address: SocketAddr,
     token: Token,
     timeout: Duration,
 }
+
+/// The stream of events or reports.
+pub type JsonLines<T> = StreamDeserializer<'static, IoRead<BufReader<TcpStream>>, T>;
 
 /// The error of a call.
 #[derive(Debug, thiserror::Error)]
@@ -68,140 +71,92 @@ impl ControlClient {
     }
 
     /// The current gauges.
-    ///
-    /// # Errors
-    /// See [`ControlError`]; the same for all calls.
     pub fn gauges(&self) -> Result<Gauges, ControlError> {
         self.call("GET", "/gauges", &())
     }
 
     /// The numbers of the requests that were read.
-    ///
-    /// # Errors
-    /// See [`ControlError`].
     pub fn requests(&self) -> Result<ReadRequests, ControlError> {
         self.call("GET", "/requests", &())
     }
 
     /// The policy at each site, and the names of all policies.
-    ///
-    /// # Errors
-    /// See [`ControlError`].
     pub fn policies(&self) -> Result<Policies, ControlError> {
         self.call("GET", "/policies", &())
     }
 
     /// Switches the policy.
-    ///
-    /// # Errors
-    /// See [`ControlError`].
     pub fn set_policy(&self, change: &SetPolicy) -> Result<(), ControlError> {
         self.call::<_, serde_json::Value>("PUT", "/policy", change).map(drop)
     }
 
     /// Switches the machines.
-    ///
-    /// # Errors
-    /// See [`ControlError`].
     pub fn set_machines(&self, change: &SetMachines) -> Result<(), ControlError> {
         self.call::<_, serde_json::Value>("PUT", "/machines", change).map(drop)
     }
 
     /// Changes the settings of a proxy that `part` names.
-    ///
-    /// # Errors
-    /// See [`ControlError`].
     pub fn amend(&self, part: &serde_json::Value) -> Result<(), ControlError> {
         self.call::<_, serde_json::Value>("PATCH", "/config", part).map(drop)
     }
 
     /// Replaces the policies of the target's own calls by new ones of the same kind.
-    ///
-    /// # Errors
-    /// See [`ControlError`].
     pub fn renew_callers(&self) -> Result<(), ControlError> {
         self.call::<_, serde_json::Value>("POST", "/renew-callers", &()).map(drop)
     }
 
     /// Sends the target's next calls to these tasks.
-    ///
-    /// # Errors
-    /// See [`ControlError`].
     pub fn set_callees(&self, change: &SetCallees) -> Result<(), ControlError> {
         self.call::<_, serde_json::Value>("PUT", "/callees", change).map(drop)
     }
 
     /// Turns the work knob.
-    ///
-    /// # Errors
-    /// See [`ControlError`].
     pub fn set_work(&self, work: &WorkSpec) -> Result<(), ControlError> {
         self.call::<_, serde_json::Value>("PUT", "/work", work).map(drop)
     }
 
     /// Injects a fault for a limited time.
-    ///
-    /// # Errors
-    /// See [`ControlError`].
     pub fn hinder(&self, hinder: &InjectFault) -> Result<(), ControlError> {
         self.call::<_, serde_json::Value>("PUT", "/hinder", hinder).map(drop)
     }
 
     /// Makes the target refuse new requests while admitted ones are finished.
-    ///
-    /// # Errors
-    /// See [`ControlError`].
     pub fn drain(&self) -> Result<(), ControlError> {
         self.call::<_, serde_json::Value>("POST", "/drain", &()).map(drop)
     }
 
     /// Makes the target finish and exit.
-    ///
-    /// # Errors
-    /// See [`ControlError`].
     pub fn stop(&self) -> Result<(), ControlError> {
         self.call::<_, serde_json::Value>("POST", "/stop", &()).map(drop)
     }
 
     /// Makes the target stand still: it reads, answers and calls nothing more, until its process is ended. Returns what it had counted.
-    ///
-    /// # Errors
-    /// See [`ControlError`].
     pub fn halt(&self) -> Result<Halted, ControlError> {
         self.call("POST", "/halt", &())
     }
 
     /// The stream of events from now on. The iterator blocks for the next, and ends with the target.
-    ///
-    /// # Errors
-    /// See [`ControlError`].
     pub fn events(&self) -> Result<JsonLines<StreamedEvent>, ControlError> {
         self.stream("/events")
     }
 
     /// The stream of reports to other tasks from now on, as [`Self::events`].
-    ///
-    /// # Errors
-    /// See [`ControlError`]; also for a target whose reports nobody carries.
     pub fn reports(&self) -> Result<JsonLines<PeerReport>, ControlError> {
         self.stream("/reports")
     }
 
     /// Delivers a report to one of its sites.
-    ///
-    /// # Errors
-    /// See [`ControlError`].
     pub fn hear(&self, report: &PeerReport) -> Result<(), ControlError> {
         self.call::<_, serde_json::Value>("PUT", "/report", report).map(drop)
     }
 
-    fn stream<T>(&self, path: &str) -> Result<JsonLines<T>, ControlError> {
+    fn stream<T: DeserializeOwned>(&self, path: &str) -> Result<JsonLines<T>, ControlError> {
         let (status, reader) = self.send("GET", path, b"")?;
         reader.get_ref().set_read_timeout(None)?;
         if status != 200 {
             return Err(ControlError::Strange(format!("status {status} to {path}")));
         }
-        Ok(JsonLines { chunks: Chunks { reader, left: 0, ended: false }, of: PhantomData })
+        Ok(Deserializer::from_reader(reader).into_iter())
     }
 
     fn call<T: Serialize, A: DeserializeOwned>(&self, method: &str, path: &str, body: &T) -> Result<A, ControlError> {
@@ -219,13 +174,14 @@ impl ControlClient {
         }
     }
 
-    /// Sends a request on a new connection; the returned reader is at the body.
+    /// Sends a request on a new connection; the returned reader is at the body. In HTTP/1.0 that is plain bytes up to the end of the
+    /// connection.
     fn send(&self, method: &str, path: &str, body: &[u8]) -> Result<(u16, BufReader<TcpStream>), ControlError> {
         let mut stream = TcpStream::connect_timeout(&self.address, self.timeout)?;
         stream.set_read_timeout(Some(self.timeout))?;
         stream.set_write_timeout(Some(self.timeout))?;
         let head = format!(
-            "{method} {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: {}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            "{method} {path} HTTP/1.0\r\nHost: {}\r\nAuthorization: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
             self.address,
             self.token.shown(),
             body.len()
@@ -241,52 +197,5 @@ impl ControlClient {
             reader.read_line(&mut line)?;
         }
         Ok((status, reader))
-    }
-}
-
-/// The stream of events or reports.
-#[derive(Debug)]
-pub struct JsonLines<T> {
-    chunks: Chunks,
-    of: PhantomData<T>,
-}
-
-impl<T: DeserializeOwned> Iterator for JsonLines<T> {
-    type Item = Result<T, ControlError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let mut line = Vec::new();
-        match BufReader::with_capacity(1, &mut self.chunks).read_until(b'\n', &mut line) {
-            Ok(0) => None,
-            Ok(_) => Some(serde_json::from_slice(&line).map_err(|error| ControlError::Strange(error.to_string()))),
-            Err(error) => Some(Err(error.into())),
-        }
-    }
-}
-
-/// Decodes the chunked transfer coding.
-#[derive(Debug)]
-struct Chunks {
-    reader: BufReader<TcpStream>,
-    left: u64,
-    ended: bool,
-}
-
-impl Read for Chunks {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if self.left == 0 && !self.ended {
-            let mut size = String::new();
-            while size.trim().is_empty() && self.reader.read_line(&mut size)? > 0 {}
-            self.left = u64::from_str_radix(size.trim(), 16).unwrap_or(0);
-            self.ended = self.left == 0;
-        }
-        if self.ended {
-            return Ok(0);
-        }
-        let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(into.len());
-        let read = self.reader.read(&mut into[..most])?;
-        self.left -= read as u64;
-        self.ended |= read == 0;
-        Ok(read)
     }
 }
