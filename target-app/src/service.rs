@@ -36,7 +36,9 @@ pub trait Service: fmt::Debug + Send + Sync + 'static {
     fn graph(&self) -> Graph;
 
     /// The type of a request, and the stage that works on it. Called for every request, before admission: no I/O.
-    fn route(&self, head: &Parts) -> Route;
+    fn route(&self, _: &Parts) -> Route {
+        Route::ONLY
+    }
 
     /// Works on a request in its stage. May wait; must not block the thread for long (yield between rounds of work).
     /// A panic is caught, counted, and answered with 500.
@@ -56,22 +58,19 @@ pub trait Service: fmt::Debug + Send + Sync + 'static {
 
     /// Spends emulated time in addition to the work on requests: accepting a connection, reading, refusing, where these
     /// have a cost. A service that emulates nothing spends none.
-    fn spend(&self, time: Duration) -> Boxed<'_, ()> {
-        let _ = time;
+    fn spend(&self, _: Duration) -> Boxed<'_, ()> {
         Box::pin(std::future::ready(()))
     }
 
     /// The session of a request, as a number that is no secret: the user, where no header names one. `None`: the
     /// request has no session, or the service has none at all.
-    fn session(&self, head: &Parts) -> Option<u64> {
-        let _ = head;
+    fn session(&self, _: &Parts) -> Option<u64> {
         None
     }
 
     /// A cheap answer for a request that its stage refused, where [`controllers::site::OnRefuse::Degrade`] is chosen. `None`:
     /// there is none, and the request is refused.
-    fn degrade<'a>(&'a self, request: &'a Request) -> Boxed<'a, Option<Response<PageBody>>> {
-        let _ = request;
+    fn degrade<'a>(&'a self, _: &'a Request) -> Boxed<'a, Option<Response<PageBody>>> {
         Box::pin(std::future::ready(None))
     }
 
@@ -99,8 +98,7 @@ pub trait Service: fmt::Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// If the service has none, or the values are invalid.
-    fn set_work(&self, work: &WorkSpec) -> Result<(), WorkError> {
-        let _ = work;
+    fn set_work(&self, _: &WorkSpec) -> Result<(), WorkError> {
         Err(WorkError::NoKnob)
     }
 

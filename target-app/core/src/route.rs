@@ -12,6 +12,11 @@ pub struct Route {
     pub branch: Branch,
 }
 
+impl Route {
+    /// The route of every request to a service of one type and one stage.
+    pub const ONLY: Self = Self { kind: Kind(0), branch: Branch(0) };
+}
+
 /// An invalid setting of the work knob.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]

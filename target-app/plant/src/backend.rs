@@ -33,7 +33,9 @@ pub trait Backend: fmt::Debug + Send {
     fn graph(&self) -> Graph;
 
     /// Sizes of the pools that steps name.
-    fn pools(&self) -> Vec<u32>;
+    fn pools(&self) -> Vec<u32> {
+        Vec::new()
+    }
 
     /// The factor by which work takes longer with one connection of the first pool in use, two, …; the last holds for
     /// more.
@@ -42,26 +44,30 @@ pub trait Backend: fmt::Debug + Send {
     }
 
     /// The route of a request.
-    fn route(&self, head: &Parts) -> Route;
+    fn route(&self, _: &Parts) -> Route {
+        Route::ONLY
+    }
 
     /// The work on a request, at a quality from 0 to 1.
     fn steps(&mut self, kind: Kind, class: Class, draws: Draws, quality: f64) -> Vec<Step>;
 
     /// The work at a quality under 1, if the answer then says that it is less. `None`: it does not.
-    fn less(&mut self, kind: Kind, call: &Call, draws: Draws, quality: f64, now: Timestamp) -> Option<DegradedWork> {
-        let _ = (kind, call, draws, quality, now);
+    fn less(&mut self, _: Kind, _: &Call, _: Draws, _quality: f64, _now: Timestamp) -> Option<DegradedWork> {
         None
     }
 
     /// The answer, once the work is done; `less`: the value of `X-Degraded`, if it is less than was requested.
-    fn answer(&mut self, call: &Call, less: Option<&str>, now: Timestamp) -> Response;
+    fn answer(&mut self, _: &Call, _less: Option<&str>, _now: Timestamp) -> Response {
+        Response { status: 200, ..Response::default() }
+    }
 
     /// The cheap answer to a request that its stage refused, and its cost, if there is one.
-    fn degrade(&mut self, kind: Kind, call: &Call, key: u64, now: Timestamp) -> Option<(Duration, Response)>;
+    fn degrade(&mut self, _: Kind, _: &Call, _key: u64, _now: Timestamp) -> Option<(Duration, Response)> {
+        None
+    }
 
     /// Turns the work knob.
-    fn set_work(&mut self, work: &WorkSpec) -> Result<(), WorkError> {
-        let _ = work;
+    fn set_work(&mut self, _: &WorkSpec) -> Result<(), WorkError> {
         Err(WorkError::NoKnob)
     }
 }

@@ -1,24 +1,21 @@
 //! A plant of a service that is not the lab's.
 
-use std::time::Duration;
-
 use controllers::{
-    Class, Kind, Timestamp,
+    Class, Kind,
     random::{lognormal_factor, mix},
 };
 use http::request::Parts;
 use service_core::{route::Route, synthetic::emulated_graph};
 use spec::{
-    Discipline,
     graph::{Branch, Graph},
     measured_service::{MeasuredService, RequestCost},
     plant::ms,
 };
-use workloads::{persona::Call, sim::Response};
 
 use super::{
     backend::{Backend, Draws},
     cpu::Step,
+    synthetic::places,
 };
 
 /// A service that is not the lab's, in virtual time.
@@ -46,10 +43,7 @@ impl Backend for PlantService {
     }
 
     fn pools(&self) -> Vec<u32> {
-        match self.service.discipline {
-            Discipline::Fifo => vec![self.service.servers],
-            Discipline::ProcessorSharing => vec![u32::MAX],
-        }
+        vec![places(self.service.discipline, self.service.servers)]
     }
 
     fn slowdown(&self) -> Vec<f64> {
@@ -68,14 +62,6 @@ impl Backend for PlantService {
         let demand = ms(cost.ms * lognormal_factor(cost.spread, mix(self.seed ^ key)));
         vec![Step { pool: Some(0), demand }]
     }
-
-    fn answer(&mut self, _: &Call, _: Option<&str>, _: Timestamp) -> Response {
-        Response { status: 200, ..Response::default() }
-    }
-
-    fn degrade(&mut self, _: Kind, _: &Call, _: u64, _: Timestamp) -> Option<(Duration, Response)> {
-        None
-    }
 }
 
 #[cfg(test)]
@@ -91,7 +77,7 @@ mod tests {
             weight: 1.0,
         };
         let requests = vec![cost("/a", 10.0), cost("/b?x=1", 50.0)];
-        MeasuredService { servers: 4, discipline: Discipline::Fifo, slowdown: Vec::new(), requests }
+        MeasuredService { servers: 4, discipline: spec::Discipline::Fifo, slowdown: Vec::new(), requests }
     }
 
     #[test]

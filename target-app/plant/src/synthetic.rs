@@ -3,15 +3,13 @@
 use std::time::Duration;
 
 use controllers::{Class, JobId, Kind, Timestamp};
-use http::request::Parts;
 use service_core::{
     request::DEGRADED,
-    route::Route,
     synthetic::{CHEAPEST, Law, checksum_graph, emulated_graph},
 };
 use spec::{
     ChecksumSpec, Discipline,
-    graph::{Branch, Graph},
+    graph::Graph,
     plant::{PlantSpec, ms},
 };
 use workloads::{persona::Call, sim::Response};
@@ -20,8 +18,6 @@ use super::{
     backend::{Backend, Draws},
     cpu::Step,
 };
-
-const ONLY: Route = Route { kind: Kind(0), branch: Branch(0) };
 
 /// Emulated service times on servers that are the plant's cores.
 #[derive(Debug)]
@@ -39,28 +35,25 @@ impl Backend for PlantEmulated {
 
     /// First come, first served: a job in progress holds a server.
     fn pools(&self) -> Vec<u32> {
-        match self.discipline {
-            Discipline::Fifo => vec![self.servers],
-            Discipline::ProcessorSharing => vec![u32::MAX],
-        }
-    }
-
-    fn route(&self, _: &Parts) -> Route {
-        ONLY
+        vec![places(self.discipline, self.servers)]
     }
 
     fn steps(&mut self, _: Kind, class: Class, Draws { key, .. }: Draws, quality: f64) -> Vec<Step> {
         vec![Step { pool: Some(0), demand: self.law.draw_at(self.seed, JobId(key), class, quality) }]
     }
 
-    fn answer(&mut self, _: &Call, _: Option<&str>, _: Timestamp) -> Response {
-        Response { status: 200, ..Response::default() }
-    }
-
     /// As the live service: the page at once, marked.
     fn degrade(&mut self, _: Kind, _: &Call, _: u64, _: Timestamp) -> Option<(Duration, Response)> {
         let headers = vec![(DEGRADED, CHEAPEST.to_owned())];
         Some((Duration::ZERO, Response { status: 200, headers, ..Response::default() }))
+    }
+}
+
+/// The jobs that have a server at once.
+pub(super) fn places(discipline: Discipline, servers: u32) -> u32 {
+    match discipline {
+        Discipline::Fifo => servers,
+        Discipline::ProcessorSharing => u32::MAX,
     }
 }
 
@@ -82,25 +75,9 @@ impl Backend for PlantChecksum {
         checksum_graph()
     }
 
-    fn pools(&self) -> Vec<u32> {
-        Vec::new()
-    }
-
-    fn route(&self, _: &Parts) -> Route {
-        ONLY
-    }
-
     fn steps(&mut self, _: Kind, _: Class, _: Draws, quality: f64) -> Vec<Step> {
         let ChecksumSpec { rounds, fixed_rounds, reads, .. } = self.spec;
         let all = rounds.saturating_mul(self.spec.reads_at(quality)).saturating_add(fixed_rounds.saturating_mul(reads));
         vec![Step { pool: None, demand: self.read.saturating_mul(all) }]
-    }
-
-    fn answer(&mut self, _: &Call, _: Option<&str>, _: Timestamp) -> Response {
-        Response { status: 200, ..Response::default() }
-    }
-
-    fn degrade(&mut self, _: Kind, _: &Call, _: u64, _: Timestamp) -> Option<(Duration, Response)> {
-        None
     }
 }

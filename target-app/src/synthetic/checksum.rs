@@ -15,13 +15,9 @@ use std::{
     sync::Arc,
 };
 
-use controllers::{Kind, Random, Seeded};
-use http::request::Parts;
-use service_core::{route::Route, synthetic::checksum_graph};
-use spec::{
-    ChecksumSpec,
-    graph::{Branch, Graph},
-};
+use controllers::{Random, Seeded};
+use service_core::synthetic::checksum_graph;
+use spec::{ChecksumSpec, graph::Graph};
 
 use super::emulated::{answer, page};
 use crate::service::{At, Boxed, Bytes, Handled, Request, Service};
@@ -86,10 +82,6 @@ impl Checksum {
 impl Service for Checksum {
     fn graph(&self) -> Graph {
         checksum_graph()
-    }
-
-    fn route(&self, _: &Parts) -> Route {
-        Route { kind: Kind(0), branch: Branch(0) }
     }
 
     fn handle<'a>(&'a self, request: Request, at: At<'a>) -> Boxed<'a, Handled> {

@@ -5,20 +5,16 @@ use std::{
     time::Duration,
 };
 
-use controllers::{JobId, Kind, Timestamp};
-use http::{HeaderValue, Response, header, request::Parts};
+use controllers::{JobId, Timestamp};
+use http::{HeaderValue, Response, header};
 use service_core::{
     request::DEGRADED,
-    route::Route,
     synthetic::{
         CHEAPEST, Law, emulated_graph,
         server_model::{BegunWork, Fifo, ProcessorSharing},
     },
 };
-use spec::{
-    Discipline,
-    graph::{Branch, Graph},
-};
+use spec::{Discipline, graph::Graph};
 use tokio::sync::oneshot;
 
 use crate::{
@@ -88,10 +84,6 @@ impl Emulated {
 impl Service for Emulated {
     fn graph(&self) -> Graph {
         emulated_graph()
-    }
-
-    fn route(&self, _: &Parts) -> Route {
-        Route { kind: Kind(0), branch: Branch(0) }
     }
 
     fn handle<'a>(&'a self, request: Request, at: At<'a>) -> Boxed<'a, Handled> {
@@ -232,7 +224,7 @@ mod tests {
             id: JobId(id),
             entered: Timestamp::ZERO,
             tags: Tags::default(),
-            route: Route { kind: Kind(0), branch: Branch(0) },
+            route: service_core::route::Route::ONLY,
             head,
             body: Bytes::new(),
             peer: ([127, 0, 0, 1], 1).into(),
