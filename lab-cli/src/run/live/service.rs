@@ -9,7 +9,7 @@ mod kept;
 pub mod process_tree;
 
 use std::{
-    fs, io,
+    io,
     net::TcpListener,
     path::{Path, PathBuf},
     sync::{
@@ -27,6 +27,7 @@ use self::{guarded_command::GuardedCommand, process_tree::TreeSample};
 use crate::run::{
     RunFailure,
     error::{of_its_end, of_its_output},
+    live::target::last_lines,
 };
 
 pub use exported::MetricsReader;
@@ -82,7 +83,7 @@ impl RunningService {
         let name = own.shown().to_owned();
         let because =
             |cause: String, way_out: String| RunFailure::Service { name: own.shown().to_owned(), cause, way_out };
-        let failed = |cause: String| because(cause, of_its_output(&last_lines(log)));
+        let failed = |cause: String| because(cause, of_its_output(&last_lines(log, LAST_LINES)));
         if let Some(reset) = &own.reset {
             let mut guarded = GuardedCommand::start(reset.0.clone(), None, None, log).map_err(&failed)?;
             let ended = guarded.wait(RESET);
@@ -213,7 +214,7 @@ impl RunningService {
         let way_out = match self.guarded.take() {
             Some(guarded) => {
                 drop(guarded);
-                way_out(&last_lines(&self.log), &self.log)
+                way_out(&last_lines(&self.log, LAST_LINES), &self.log)
             }
             None => {
                 "\n  start it before the lab (or name a command that does), and see with curl that this URL answers"
@@ -302,10 +303,4 @@ pub fn log_in(folder: &Path) -> PathBuf {
 
 fn free_port() -> std::io::Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
-}
-
-fn last_lines(log: &Path) -> String {
-    let text = String::from_utf8_lossy(&fs::read(log).unwrap_or_default()).into_owned();
-    let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
 }

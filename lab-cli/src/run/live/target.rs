@@ -77,7 +77,7 @@ impl TargetProcess {
             Err(cause) => {
                 let _ = child.kill();
                 let _ = child.wait();
-                Err(RunFailure::TargetStart { cause, last_words: last_lines(log) })
+                Err(RunFailure::TargetStart { cause, last_words: last_lines(log, 10) })
             }
         }
     }
@@ -139,11 +139,11 @@ fn wait_until_ready(child: &mut Child) -> Result<Ready, String> {
     }
 }
 
-fn last_lines(log: &Path) -> String {
-    let text = std::fs::read_to_string(log).unwrap_or_default();
+/// The last lines of a log, as many of them.
+pub fn last_lines(log: &Path, most: usize) -> String {
+    let text = String::from_utf8_lossy(&std::fs::read(log).unwrap_or_default()).into_owned();
     let lines: Vec<&str> = text.lines().collect();
-    let from = lines.len().saturating_sub(10);
-    lines[from..].join("\n")
+    lines[lines.len().saturating_sub(most)..].join("\n")
 }
 
 /// For messages.

@@ -12,10 +12,6 @@ use analysis::{
 };
 use controllers::site::StageGauges;
 use experiment::plan::{ExportedMetrics, MetricSeries};
-use tokio::{
-    runtime::{Builder, Runtime},
-    time::timeout,
-};
 
 use super::{
     exposition::{Reading, metrics, readings},
@@ -105,33 +101,24 @@ impl MetricsReader {
 struct Source {
     door: Door,
     path: String,
-    runtime: Runtime,
 }
 
 impl Source {
     /// `url`: as it was written, a path of the service or a whole URL without TLS.
     fn new(url: &str, service: &Door) -> Result<Self, String> {
-        let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())?;
         if url.starts_with('/') {
-            return Ok(Self { door: service.clone(), path: url.to_owned(), runtime });
+            return Ok(Self { door: service.clone(), path: url.to_owned() });
         }
         let rest = url.trim_start_matches("http://");
         let (host, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
         let door = Door::plain(format!("http://{host}"), address_of(host)?);
-        Ok(Self { door, path: path.to_owned(), runtime })
+        Ok(Self { door, path: path.to_owned() })
     }
 
     /// The answer, or why there is none.
     fn text(&self) -> Result<String, String> {
-        let answer = async { timeout(LONGEST_ANSWER, self.answer()).await };
-        self.runtime
-            .block_on(answer)
-            .unwrap_or_else(|_| Err(format!("no answer within {} s", LONGEST_ANSWER.as_secs())))
-    }
-
-    async fn answer(&self) -> Result<String, String> {
         let own = [("accept", "text/plain")];
-        match self.door.ask(&self.path, &own, MOST).await? {
+        match self.door.ask(&self.path, &own, MOST, LONGEST_ANSWER).map_err(|error| error.to_string())? {
             (200..300, _, body) if body.len() >= MOST => Err(format!("its answer is over {MOST} bytes")),
             (200..300, _, body) => Ok(String::from_utf8_lossy(&body).into_owned()),
             (status, ..) => Err(format!("it answers {status}")),

@@ -87,8 +87,21 @@ impl Door {
     /// The answer to a `GET` on a connection of its own, with at most so many bytes of its body (and the rest of a piece).
     ///
     /// # Errors
-    /// There is none, in words.
-    pub async fn ask(
+    /// There is none in time, or none of HTTP.
+    pub fn ask(
+        &self,
+        path: &str,
+        headers: &[(&str, &str)],
+        most: usize,
+        limit: Duration,
+    ) -> io::Result<(u16, HeaderMap, Vec<u8>)> {
+        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+        let asked = runtime.block_on(async { time::timeout(limit, self.answer(path, headers, most)).await });
+        let late = || io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {} s", limit.as_secs()));
+        asked.map_err(|_| late())?.map_err(io::Error::other)
+    }
+
+    async fn answer(
         &self,
         path: &str,
         headers: &[(&str, &str)],
@@ -151,10 +164,7 @@ pub struct HttpAnswer {
 pub fn get(door: &Door, path: &str, headers: &[(String, String)], timeout: Duration) -> io::Result<HttpAnswer> {
     let began = Instant::now();
     let all: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (&**name, &**value)).collect();
-    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
-    let asked = runtime.block_on(async { time::timeout(timeout, door.ask(path, &all, MOST)).await });
-    let late = || io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {} s", timeout.as_secs()));
-    let (status, headers, body) = asked.map_err(|_| late())?.map_err(io::Error::other)?;
+    let (status, headers, body) = door.ask(path, &all, MOST, timeout)?;
     let lines =
         headers.iter().map(|(name, value)| format!("{name}: {}\r\n", String::from_utf8_lossy(value.as_bytes())));
     let text = lines.chain(["\r\n".to_owned(), String::from_utf8_lossy(&body).into_owned()]).collect();
