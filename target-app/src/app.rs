@@ -7,7 +7,6 @@ mod job;
 mod sites;
 
 use std::{
-    borrow::Cow,
     collections::BTreeMap,
     net::SocketAddr,
     sync::{
@@ -137,14 +136,7 @@ pub struct AppAnswer {
 impl AppAnswer {
     /// Adds to an answer the headers that its end requires, and the note for the sender's policy.
     fn new(mut response: Response<PageBody>, end: &RequestEnd, note: Option<Note>) -> Self {
-        for (name, value) in request::headers(end, note) {
-            // Only the address of another node could be invalid, and that was checked at the start.
-            let value = match value {
-                Cow::Borrowed(value) => Some(HeaderValue::from_static(value)),
-                Cow::Owned(value) => HeaderValue::try_from(value).ok(),
-            };
-            value.into_iter().for_each(|value| drop(response.headers_mut().insert(name, value)));
-        }
+        request::put_headers(end, note, response.headers_mut());
         Self { response, ending: end.ending() }
     }
 

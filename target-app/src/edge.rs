@@ -62,7 +62,7 @@ pub(crate) const LEAST_HEAD_BYTES: u32 = 8192;
 #[derive(Debug)]
 pub struct Edge {
     app: Arc<LiveApp>,
-    door: Door,
+    pub(crate) door: Door,
 }
 
 /// Opens a listening socket.
@@ -89,34 +89,14 @@ impl Edge {
         Ok(Arc::new(Self { app, door }))
     }
 
-    /// The number of requests that are being read.
-    #[must_use]
-    pub fn reading(&self) -> usize {
-        self.door.reading()
-    }
-
-    /// The number of answers that are being written.
-    #[must_use]
-    pub fn writing(&self) -> usize {
-        self.door.writing()
-    }
-
-    /// Changes the length of the kernel's queue of connections. Linux allows that on a listening socket.
-    ///
-    /// # Errors
-    /// If the kernel refuses.
-    pub fn set_backlog(&self, backlog: u32) -> io::Result<()> {
-        self.door.set_backlog(backlog)
-    }
-
     /// Accepts for ever. Drop the future to stop.
-    pub async fn accept(&self) {
+    pub async fn accept(self: Arc<Self>) {
         let offer = || self.app.intake.connection(self.app.clock.now());
         self.door.accept(offer, |stream, peer, permit| self.start(stream, peer, permit)).await;
     }
 
     /// Closes overdue connections, for ever.
-    pub async fn keep_deadlines(&self) {
+    pub async fn keep_deadlines(self: Arc<Self>) {
         let mut ebb = Ebb::default();
         loop {
             tokio::time::sleep(TICK).await;
@@ -162,9 +142,8 @@ impl Drop for Open {
     }
 }
 
-/// Serves one connection until it is closed.
-async fn serve(app: &Arc<LiveApp>, stream: tokio::net::TcpStream, conn: Arc<Conn>) {
-    let limits = &app.edge;
+/// The reader and writer of connections with these limits.
+pub(crate) fn http1_within(limits: &EdgeSpec) -> http1::Builder {
     let mut http = http1::Builder::new();
     http.keep_alive(limits.keep_alive)
         .header_read_timeout(None)
@@ -173,6 +152,12 @@ async fn serve(app: &Arc<LiveApp>, stream: tokio::net::TcpStream, conn: Arc<Conn
     if limits.headers > HEADERS_ON_STACK {
         http.max_headers(usize::try_from(limits.headers).unwrap_or(usize::MAX));
     }
+    http
+}
+
+/// Serves one connection until it is closed.
+async fn serve(app: &Arc<LiveApp>, stream: tokio::net::TcpStream, conn: Arc<Conn>) {
+    let http = http1_within(&app.edge);
     let stream = Arc::new(stream);
     // hyper has buffers from its beginning on: not for a client that says nothing.
     tokio::select! {

@@ -66,33 +66,37 @@ pub fn publish(
     prefix: &str,
     read: impl Fn() -> Vec<ProgramFigure> + Send + Sync + 'static,
 ) -> std::io::Result<()> {
-    serve(listener, prefix, Published(Box::new(read)))
+    serve(listener, prefix, move |page| ProgramFigure::write_all(&read(), page))
 }
 
-/// Figures of somebody else's.
-struct Published(Box<dyn Fn() -> Vec<ProgramFigure> + Send + Sync>);
+/// Figures, written anew for each reader.
+struct Figures<F>(F);
 
-impl fmt::Debug for Published {
+impl<F> fmt::Debug for Figures<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Published").finish_non_exhaustive()
+        f.debug_tuple("Figures").finish_non_exhaustive()
     }
 }
 
-impl Collector for Published {
+impl<F: Fn(&mut Page<'_>) -> fmt::Result + Send + Sync + 'static> Collector for Figures<F> {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        ProgramFigure::write_all(&(self.0)(), &mut Page::new(encoder))
+        (self.0)(&mut Page::new(encoder))
     }
 }
 
-/// Answers readers with these figures until the runtime ends. `prefix`: what the names of the metrics begin with. Needs a
-/// runtime.
+/// Answers readers with the figures that `write` writes, until the runtime ends. `prefix`: what the names of the metrics begin with.
+/// Needs a runtime.
 ///
 /// # Errors
 /// If the socket cannot be watched.
-pub(crate) fn serve(listener: TcpListener, prefix: &str, figures: impl Collector) -> std::io::Result<()> {
+pub(crate) fn serve(
+    listener: TcpListener,
+    prefix: &str,
+    write: impl Fn(&mut Page<'_>) -> fmt::Result + Send + Sync + 'static,
+) -> std::io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let mut registry = Registry::with_prefix(prefix);
-    registry.register_collector(Box::new(figures));
+    registry.register_collector(Box::new(Figures(write)));
     let registry = Arc::new(registry);
     tokio::spawn(async move {
         let places = Arc::new(Semaphore::new(READERS));

@@ -1,11 +1,7 @@
 //! A running service, as the control port reads and changes it.
 
 use std::{
-    sync::{
-        Arc, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicBool, Ordering},
-        mpsc,
-    },
+    sync::{Arc, MutexGuard, PoisonError, Weak, atomic::Ordering, mpsc},
     thread,
     time::Duration,
 };
@@ -15,15 +11,12 @@ use installed::catalogue;
 use serde_json::Value;
 use service_core::{
     events::Events,
-    ledger::Ledgers,
     policies::{MachineError, Resolved, Unfit, machines},
     tree::addressee,
 };
 use spec::{
     WorkSpec,
-    wire::{
-        CallBooks, Gauges, Halted, InjectFault, Policies, ReadRequests, SetCallees, SetMachines, SetPolicy, StageGauges,
-    },
+    wire::{CallBooks, Gauges, Halted, InjectFault, Policies, ReadRequests, SetCallees, SetMachines, SetPolicy},
 };
 use tokio::sync::Notify;
 use workloads::plan::{ClientScope, ClientSpec};
@@ -35,7 +28,6 @@ use crate::{
     control::{ConfigForm, Controlled},
     edge::Edge,
     reports::Reports,
-    signals,
 };
 
 mod built;
@@ -48,7 +40,6 @@ pub struct Running {
     built: Built,
     edge: Arc<Edge>,
     runtime: tokio::runtime::Handle,
-    stopping: AtomicBool,
     stop: Notify,
     /// The listener's backlog, unless a policy asks for another one.
     backlog: u32,
@@ -69,7 +60,6 @@ impl Running {
             built,
             edge,
             runtime,
-            stopping: AtomicBool::new(false),
             stop: Notify::new(),
             backlog,
             itself: Weak::clone(itself),
@@ -83,10 +73,7 @@ impl Running {
 
     /// Waits for [`Running::stop`].
     pub(crate) async fn stopped(&self) {
-        let told = self.stop.notified();
-        if !self.stopping.load(Ordering::Acquire) {
-            told.await;
-        }
+        self.stop.notified().await;
     }
 
     /// Switches the policy of the process's own calls, to the service that `stage` names or to all.
@@ -136,25 +123,17 @@ impl Controlled for Running {
     }
 
     fn gauges(&self) -> Gauges {
-        let LiveApp { sites, ledgers, intake, clock, callers, .. } = self.app();
-        let books = ledgers.read();
-        let [read, send] = Ledgers::rows(&books, intake);
-        let [ledger, calls] = books;
-        let before = [StageGauges { queue: count(self.edge.reading()), ..read }, sites.gauges_of_dispatch()];
-        let send = StageGauges { queue: count(self.edge.writing()), ..send };
-        let after = [send, sites.accept.gauges(), self.built.monitors.gauges()];
+        let LiveApp { sites, ledgers, intake, callers, .. } = self.app();
         let stages = sites.stages.iter().map(|stage| stage.gauges());
+        let within = [sites.gauges_of_dispatch()];
+        let behind = [sites.accept.gauges(), self.built.monitors.gauges()];
+        let gauges = self.edge.door.gauges((ledgers, intake), within.into_iter().chain(stages), behind);
         Gauges {
-            at_ms: clock.now().as_secs_f64() * 1e3,
             policy: self.policy().clone(),
-            ledger,
-            stages: before.into_iter().chain(stages).chain(after).collect(),
-            cpu_s: signals::cpu_time().as_secs_f64(),
-            rss_bytes: signals::resident_bytes(),
-            open_files: signals::open_files(),
             panics: sites.stages.iter().map(|stage| stage.panics()).sum(),
             events_dropped: self.events().dropped(),
-            calls: CallBooks { read: calls, made: callers.as_ref().map(Callers::counts).unwrap_or_default() },
+            calls: CallBooks { made: callers.as_ref().map(Callers::counts).unwrap_or_default(), ..gauges.calls },
+            ..gauges
         }
     }
 
@@ -217,7 +196,7 @@ impl Controlled for Running {
         }
         if only.is_none() {
             change.policy.name.clone_into(&mut self.policy());
-            self.edge.set_backlog(chosen.backlog(self.backlog)).map_err(|error| vec![error.to_string()])?;
+            self.edge.door.set_backlog(chosen.backlog(self.backlog)).map_err(|error| vec![error.to_string()])?;
         }
         Ok(())
     }
@@ -276,8 +255,7 @@ impl Controlled for Running {
     }
 
     fn stop(&self) {
-        self.stopping.store(true, Ordering::Release);
-        self.stop.notify_waiters();
+        self.stop.notify_one(); // kept for who waits later
     }
 
     /// Halts the thread of the service: on one processor it has one alone, so that all counts are of one moment, and stay so.
@@ -314,8 +292,4 @@ impl Controlled for Running {
 /// The problems of a choice, each with its name.
 fn problems_of(unfit: &Unfit) -> Vec<String> {
     unfit.problems.iter().map(|problem| format!("{}: {problem}", unfit.name)).collect()
-}
-
-fn count(n: usize) -> u32 {
-    u32::try_from(n).unwrap_or(u32::MAX)
 }

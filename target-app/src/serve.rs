@@ -1,7 +1,6 @@
 //! Runs a service from its spec as a process, and ends it in order.
 
 use std::{
-    io,
     net::{SocketAddr, TcpListener},
     sync::Arc,
     time::Duration,
@@ -23,7 +22,8 @@ mod metrics;
 mod process;
 
 pub use error::ServeError;
-pub(crate) use process::{ControlPort, Ends, die_with, pin, runtime};
+pub(crate) use error::system;
+pub(crate) use process::{ControlPort, Ends, RUNTIME, SIGNALS, run};
 
 /// The longest time for the service to close.
 const CLOSING: Duration = Duration::from_secs(5);
@@ -42,65 +42,33 @@ pub fn serve_blocking(spec: TargetSpec, on_ready: impl FnOnce(Ready)) -> Result<
 /// # Errors
 /// As [`serve_blocking`].
 pub fn serve_task(task: TaskSpec, on_ready: impl FnOnce(Ready)) -> Result<(), ServeError> {
-    if let Some(parent) = task.target.die_with {
-        die_with(parent)?;
-    }
-    pin(&task.target.cpus)?;
-    let runtime = runtime()?;
-    let served = runtime.block_on(serve(task, on_ready));
-    // A handler that blocks for good must not keep the process from ending.
-    runtime.shutdown_timeout(Duration::from_secs(1));
-    served
+    let TargetSpec { die_with, cpus, .. } = task.target.clone();
+    run(die_with, &cpus, serve(task, on_ready))
 }
 
 async fn serve(task: TaskSpec, on_ready: impl FnOnce(Ready)) -> Result<(), ServeError> {
     let mut ends = Ends::listen()?;
     let spec = &task.target;
-    let (backlog, given) = (spec.edge.backlog, spec.control_token.clone());
+    let backlog = spec.edge.backlog;
     let chosen = build::policy(&task)?;
-    let listener = edge::listen(spec.listen, chosen.backlog(backlog))
-        .map_err(|source| ServeError::Listen { address: spec.listen, source })?;
-    let controls =
-        control::listen(spec.control).map_err(|source| ServeError::Listen { address: spec.control, source })?;
-    let scraped = spec.metrics.map(listen_for_metrics).transpose()?;
-    let service = url(listener.local_addr())?;
-    let control = url(controls.local_addr())?;
-    let metrics = scraped.as_ref().map(metrics_url).transpose()?;
-    let open = beyond_loopback([(Some(spec.listen), "this service"), (spec.metrics, "its metrics")]);
+    let mut sockets = Sockets::open(&Addresses {
+        listen: spec.listen,
+        backlog: chosen.backlog(backlog),
+        control: spec.control,
+        token: spec.control_token.clone(),
+        metrics: spec.metrics,
+        program: "this service",
+    })?;
     let built = build::build(task, chosen).await?;
-    let edge = Edge::new(Arc::clone(&built.app), listener, backlog)
-        .map_err(|source| ServeError::System { what: "cannot watch the listening socket", source })?;
+    let edge = Edge::new(Arc::clone(&built.app), sockets.listener, backlog).map_err(system(LISTENING))?;
     let running = Running::start(built, Arc::clone(&edge), backlog);
-    if let Some(socket) = scraped {
-        metrics::serve(socket, &running).map_err(|source| ServeError::System { what: METRICS, source })?;
+    if let Some(socket) = sockets.metrics.take() {
+        metrics::serve(socket, &running).map_err(system(METRICS))?;
     }
-    // A token from a file is known to its readers, and not printed again.
-    let (token, drawn) = match given {
-        Some(token) => (token, None),
-        None => {
-            let drawn = Token::draw().map_err(|source| ServeError::System { what: "cannot draw a token", source })?;
-            (drawn.clone(), Some(drawn))
-        }
-    };
-    let port = ControlPort::open(controls, Arc::<Running>::clone(&running), token)?;
-
-    let accepting = tokio::spawn({
-        let edge = Arc::clone(&edge);
-        async move { edge.accept().await }
-    });
-    let deadlines = tokio::spawn({
-        let edge = Arc::clone(&edge);
-        async move { edge.keep_deadlines().await }
-    });
-    on_ready(Ready {
-        pid: std::process::id(),
-        url: service,
-        control,
-        token: drawn,
-        metrics,
-        open,
-        warnings: Vec::new(),
-    });
+    let port = ControlPort::open(sockets.controls, Arc::<Running>::clone(&running), sockets.token)?;
+    let accepting = tokio::spawn(Arc::clone(&edge).accept());
+    let deadlines = tokio::spawn(Arc::clone(&edge).keep_deadlines());
+    on_ready(sockets.ready);
 
     tokio::select! {
         () = running.stopped() => {}
@@ -119,21 +87,60 @@ async fn serve(task: TaskSpec, on_ready: impl FnOnce(Ready)) -> Result<(), Serve
     Ok(())
 }
 
-/// What cannot be done if the metrics cannot be served.
+/// What cannot be done without its socket.
+pub(crate) const LISTENING: &str = "cannot watch the listening socket";
 pub(crate) const METRICS: &str = "cannot watch the socket of the metrics";
 
-/// Opens the socket of the metrics.
-pub(crate) fn listen_for_metrics(address: SocketAddr) -> Result<TcpListener, ServeError> {
-    edge::listen(address, 16).map_err(|source| ServeError::Listen { address, source })
+/// The addresses of a process.
+#[derive(Debug)]
+pub(crate) struct Addresses {
+    pub(crate) listen: SocketAddr,
+    pub(crate) backlog: u32,
+    pub(crate) control: SocketAddr,
+    /// The token of the control port. From a file it is known to its readers, and not printed again; `None`: one is drawn.
+    pub(crate) token: Option<Token>,
+    pub(crate) metrics: Option<SocketAddr>,
+    /// The name of the process in messages.
+    pub(crate) program: &'static str,
 }
 
-/// Where the metrics are.
-pub(crate) fn metrics_url(socket: &TcpListener) -> Result<String, ServeError> {
-    Ok(format!("{}/metrics", url(socket.local_addr())?))
+/// The open sockets of a process.
+#[derive(Debug)]
+pub(crate) struct Sockets {
+    pub(crate) listener: TcpListener,
+    pub(crate) controls: TcpListener,
+    pub(crate) metrics: Option<TcpListener>,
+    pub(crate) token: Token,
+    /// What is said once requests are accepted.
+    pub(crate) ready: Ready,
+}
+
+impl Sockets {
+    /// Opens them.
+    ///
+    /// # Errors
+    /// An address that cannot be bound.
+    pub(crate) fn open(at: &Addresses) -> Result<Self, ServeError> {
+        let unbound = |address| move |source| ServeError::Listen { address, source };
+        let listener = edge::listen(at.listen, at.backlog).map_err(unbound(at.listen))?;
+        let controls = control::listen(at.control).map_err(unbound(at.control))?;
+        let metrics = at.metrics.map(|address| edge::listen(address, 16).map_err(unbound(address))).transpose()?;
+        let token = at.token.clone().map_or_else(Token::draw, Ok).map_err(system("cannot draw a token"))?;
+        let ready = Ready {
+            pid: std::process::id(),
+            url: url(&listener)?,
+            control: url(&controls)?,
+            token: at.token.is_none().then(|| token.clone()),
+            metrics: metrics.as_ref().map(|socket| Ok::<_, ServeError>(url(socket)? + "/metrics")).transpose()?,
+            open: beyond_loopback([(Some(at.listen), at.program), (at.metrics, "its metrics")]),
+            warnings: Vec::new(),
+        };
+        Ok(Self { listener, controls, metrics, token, ready })
+    }
 }
 
 /// A line for each address that other machines can reach, if there are any.
-pub(crate) fn beyond_loopback<const N: usize>(addresses: [(Option<SocketAddr>, &str); N]) -> Option<String> {
+fn beyond_loopback<const N: usize>(addresses: [(Option<SocketAddr>, &str); N]) -> Option<String> {
     let addresses = addresses.into_iter().filter_map(|(address, what)| Some((address?.ip(), what)));
     let open = addresses.filter(|(address, _)| !address.is_loopback());
     let lines =
@@ -141,7 +148,6 @@ pub(crate) fn beyond_loopback<const N: usize>(addresses: [(Option<SocketAddr>, &
     lines.reduce(|all, line| all + "\n" + &line)
 }
 
-pub(crate) fn url(address: io::Result<SocketAddr>) -> Result<String, ServeError> {
-    let address = address.map_err(|source| ServeError::System { what: "cannot tell the listening address", source })?;
-    Ok(format!("http://{address}"))
+fn url(socket: &TcpListener) -> Result<String, ServeError> {
+    Ok(format!("http://{}", socket.local_addr().map_err(system("cannot tell the listening address"))?))
 }

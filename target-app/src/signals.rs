@@ -1,4 +1,4 @@
-//! Measures of this process and its machine: CPU, memory, run queue, descriptors. They feed monitors and gauges.
+//! Measures of this process and its machine: CPU, memory, descriptors. They feed monitors and gauges.
 
 use std::{fs, time::Duration};
 
@@ -77,13 +77,6 @@ pub fn memory_share() -> f64 {
     (resident_bytes() as f64 / memory_limit().max(1) as f64).clamp(0.0, 1.0)
 }
 
-/// The number of running or runnable tasks on the whole machine.
-#[must_use]
-pub fn run_queue() -> u32 {
-    let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
-    stat.lines().find_map(|line| line.strip_prefix("procs_running ")?.trim().parse().ok()).unwrap_or(0)
-}
-
 /// The number of open descriptors of this process.
 #[must_use]
 pub fn open_files() -> u32 {
@@ -100,7 +93,6 @@ mod tests {
         assert!(memory_limit() > resident_bytes());
         assert!((0.0..1.0).contains(&memory_share()));
         assert!(open_files() >= 3);
-        assert!(run_queue() >= 1);
     }
 
     #[test]

@@ -28,6 +28,7 @@ mod timer;
 mod work;
 mod worker;
 
+pub(crate) use gate::HeldDecision;
 pub use gate::{AdmissionGate, AdmissionResult, Continuation, GatePermit};
 #[cfg(test)]
 pub(crate) use shared::interleaved;

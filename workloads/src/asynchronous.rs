@@ -35,6 +35,7 @@ use crate::{
     plan::{ConnectionHabit, Load, LoadPlan},
 };
 use alarm::Alarm;
+pub use http1::Http1Connection;
 use lanes::Lanes;
 use task_host::{Network, TaskHost};
 

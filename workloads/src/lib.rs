@@ -42,6 +42,8 @@ mod text;
 pub mod tls;
 pub mod url;
 
+#[cfg(feature = "live")]
+pub use asynchronous::Http1Connection;
 pub use crowd::{Crowd, User};
 pub use host::{
     HostChoice, HttpVersion, RunError, RunOptions, StopFlag, TlsOptions, UserCommand, UserCommandError, UserCommands,

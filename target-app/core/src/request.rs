@@ -22,7 +22,7 @@ use controllers::{
 
 pub use ending::LedgerEnding;
 pub use intake::Intake;
-pub use reply::{DEGRADED, REFUSED, RETRY_AFTER, headers, retry_after, whole_seconds};
+pub use reply::{DEGRADED, REFUSED, RETRY_AFTER, headers, put_headers, retry_after, whole_seconds};
 pub use tags::CRITICALITY;
 use tags::tags;
 

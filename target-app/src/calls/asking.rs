@@ -2,23 +2,59 @@
 
 use std::sync::Arc;
 
-use controllers::Timestamp;
+use controllers::{Timestamp, UnixSeconds};
 use service_core::calls::{Call, CallMachine, CallStep};
 use tokio::{sync::oneshot, time::timeout_at};
 use workloads::client::Pass;
 
-use crate::stage::SharedSite;
+use crate::{
+    clock::ServiceClock,
+    stage::{Shared, SharedSite, keep_time, spawn},
+};
 
 /// Where the policy's decision about an attempt that it holds goes to: a pass, or none if the attempt is refused.
 pub(crate) type Decision = oneshot::Sender<Option<Pass>>;
 
+/// The machine of calls, shared by the tasks that make them.
+#[derive(Debug)]
+pub(crate) struct CallSite(Shared<CallMachine<Decision>>);
+
+impl CallSite {
+    /// Needs a runtime: a policy may be put in place later, and its timer runs from now on.
+    pub(crate) fn new(machine: CallMachine<Decision>, clock: ServiceClock) -> Arc<Self> {
+        let site = Arc::new(Self(Shared::new(machine, clock)));
+        spawn(keep_time(Arc::downgrade(&site)));
+        site
+    }
+}
+
+impl SharedSite for CallSite {
+    type Machine = CallMachine<Decision>;
+    type Wants = ();
+
+    fn shared(&self) -> &Shared<Self::Machine> {
+        &self.0
+    }
+
+    fn set_wall(machine: &mut Self::Machine, wall: UnixSeconds) {
+        machine.set_wall(wall);
+    }
+
+    /// Hands out what the policy has decided about held calls.
+    fn poll(self: &Arc<Self>, machine: &mut Self::Machine, now: Timestamp) -> ((), Option<Timestamp>) {
+        while let Some((waits, pass)) = machine.decided(now) {
+            machine.unused(waits.send(pass).err().flatten(), now);
+        }
+        ((), machine.next_wake())
+    }
+
+    fn carry_out(self: &Arc<Self>, (): ()) {}
+}
+
 /// Begins an attempt of a call, and waits while the policy holds it: to [`CallStep::Send`] or [`CallStep::Over`].
 ///
 /// Dropping the future leaves the attempt open: [`CallMachine::abandon`] ends it.
-pub(crate) async fn begin<S>(site: &Arc<S>, call: &mut Call) -> CallStep
-where
-    S: SharedSite<Machine = CallMachine<Decision>>,
-{
+pub(crate) async fn begin(site: &Arc<CallSite>, call: &mut Call) -> CallStep {
     let clock = site.shared().clock;
     let limit = clock.instant(call.deadline);
     let mut held = None;
@@ -51,14 +87,6 @@ where
             step => return step,
         };
     }
-}
-
-/// Hands out what the policy has decided about held attempts. Returns when it is due next.
-pub(crate) fn hand_out(machine: &mut CallMachine<Decision>, now: Timestamp) -> Option<Timestamp> {
-    while let Some((waits, pass)) = machine.decided(now) {
-        machine.unused(waits.send(pass).err().flatten(), now);
-    }
-    machine.next_wake()
 }
 
 /// The call waits for the decision at the other end.

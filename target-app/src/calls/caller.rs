@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use controllers::{Note, Random, Seeded, Tags, Timestamp, UnixSeconds, catalogue::Problem, seed_for};
+use controllers::{Note, Random, Seeded, Tags, catalogue::Problem, seed_for};
 use service_core::calls::{
     AttemptEnd, Call, CallContext, CallMachine, CallReply, CallStep, CallsEnded, CallsResult, Pool, RequestCalls,
     Visits,
@@ -18,13 +18,13 @@ use workloads::{
 };
 
 use super::{
-    asking::{self, Decision},
+    asking::{self, CallSite},
     callees::{CallWay, Callees},
     wire::Wire,
 };
 use crate::{
     clock::ServiceClock,
-    stage::{Shared, SharedSite, keep_time, lock, spawn},
+    stage::{SharedSite as _, lock},
 };
 
 /// The calls of a task.
@@ -42,7 +42,7 @@ struct Caller {
     /// The name of the calling task's service.
     name: String,
     visits: Visits,
-    shared: Shared<CallMachine<Decision>>,
+    site: Arc<CallSite>,
     callees: Mutex<Callees<Lease>>,
 }
 
@@ -65,14 +65,12 @@ impl Callers {
             let seed = seed_for(task.target.seed, &format!("call {place}"));
             let machine = CallMachine::new(call, &task.target.class, seed)?;
             let pool = Pool::new(tasks.len(), *balancer, *per, call.connections, seed).capped(*cap).reaching(reach);
-            let caller = Arc::new(Caller {
+            Ok(Arc::new(Caller {
                 name: task.name.clone(),
                 visits: Visits::of(call),
-                shared: Shared::new(machine, clock),
+                site: CallSite::new(machine, clock),
                 callees: Mutex::new(Callees::new(tasks, pool)),
-            });
-            spawn(keep_time(Arc::downgrade(&caller))); // a policy may be put in place later
-            Ok(caller)
+            }))
         };
         let callers = task.calls.iter().enumerate().map(one).collect::<Result<Vec<_>, Vec<Problem>>>()?;
         let keys = Mutex::new(Seeded::new(seed_for(task.target.seed, "calls")));
@@ -104,19 +102,19 @@ impl Callers {
 
     /// Puts new policies in place of the callers' own.
     pub(crate) fn renew(&self) {
-        self.callers.iter().for_each(|caller| caller.with(CallMachine::renew));
+        self.callers.iter().for_each(|caller| caller.site.with(CallMachine::renew));
     }
 
     /// Puts this policy in place of the callers' own, at the calls to the service `to` or at all.
     pub(crate) fn set_policy(&self, client: &ClientSpec, to: Option<&str>) -> Result<(), Vec<String>> {
-        let named = |caller: &Caller| caller.shared.peek(|machine| machine.spec.to.clone());
+        let named = |caller: &Caller| caller.site.shared().peek(|machine| machine.spec.to.clone());
         let chosen: Vec<_> = self.callers.iter().filter(|caller| to.is_none_or(|to| named(caller) == to)).collect();
         if chosen.is_empty() {
             let known: Vec<_> = self.callers.iter().map(|caller| named(caller)).collect();
             return Err(vec![format!("stage: of the calls, those to: {}", known.join(", "))]);
         }
         for caller in chosen {
-            let switched = caller.with(|machine, now| machine.set_policy(client, now));
+            let switched = caller.site.with(|machine, now| machine.set_policy(client, now));
             switched.map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>())?;
         }
         Ok(())
@@ -140,7 +138,7 @@ impl Callers {
 
     /// Counts of the calls so far.
     pub(crate) fn counts(&self) -> Vec<MadeCalls> {
-        let made = |caller: &Arc<Caller>| caller.shared.peek(|machine| machine.made(&caller.callees().pool));
+        let made = |caller: &Arc<Caller>| caller.site.shared().peek(|machine| machine.made(&caller.callees().pool));
         self.callers.iter().map(made).collect()
     }
 }
@@ -149,8 +147,8 @@ impl Caller {
     /// Makes call number `number` to the called service at index `place`; returns its end and the note of its last
     /// reply.
     async fn call(self: Arc<Self>, context: CallContext, place: usize, number: u32) -> (CallsEnded, Option<Note>) {
-        let clock = self.shared.clock;
-        let mut call = self.shared.peek(|machine| machine.begin(&context, place, number, clock.now()));
+        let clock = self.site.shared().clock;
+        let mut call = self.site.shared().peek(|machine| machine.begin(&context, place, number, clock.now()));
         let limit = clock.instant(call.deadline);
         let mut note = None;
         let mut step = CallStep::Attempt;
@@ -160,10 +158,10 @@ impl Caller {
                     let told = timeout_at(limit, Arc::clone(&self).ask(&call)).await;
                     let told = told.unwrap_or(AttemptEnd::TimedOut.into());
                     note = told.note.or(note);
-                    self.with(|machine, now| machine.replied(&mut call, told, now))
+                    self.site.with(|machine, now| machine.replied(&mut call, told, now))
                 }
                 CallStep::Over(ended) => return (ended, note),
-                _ => asking::begin(&self, &mut call).await,
+                _ => asking::begin(&self.site, &mut call).await,
             };
         }
     }
@@ -181,14 +179,14 @@ impl Caller {
         let host = to.to_string();
         // The service may have closed a kept connection meanwhile. Once the call is written it may have been read, and is not
         // sent again.
-        let mut wire = match lease.way.wire.take().filter(|wire| !wire.is_stale()) {
+        let mut wire = match lease.way.wire.take().and_then(Wire::unless_stale) {
             Some(wire) => wire,
             None => match Wire::connect(to).await {
                 Ok(wire) => wire,
                 Err(_) => return AttemptEnd::Unavailable.into(),
             },
         };
-        let carried = self.shared.peek(|machine| machine.headers(call, self.shared.clock.now()));
+        let carried = self.site.shared().peek(|machine| machine.headers(call, self.site.shared().clock.now()));
         let headers = format!("{CALLER}: {}\r\n{carried}", self.name);
         let request = Outgoing {
             method: "GET",
@@ -249,24 +247,4 @@ impl Drop for Lease {
         self.of.callees().take_back(&mut self.way);
         self.of.next_in_line();
     }
-}
-
-impl SharedSite for Caller {
-    type Machine = CallMachine<Decision>;
-    type Wants = ();
-
-    fn shared(&self) -> &Shared<Self::Machine> {
-        &self.shared
-    }
-
-    fn set_wall(machine: &mut Self::Machine, wall: UnixSeconds) {
-        machine.set_wall(wall);
-    }
-
-    /// Hands out what the policy has decided about held calls.
-    fn poll(self: &Arc<Self>, machine: &mut Self::Machine, now: Timestamp) -> ((), Option<Timestamp>) {
-        ((), asking::hand_out(machine, now))
-    }
-
-    fn carry_out(self: &Arc<Self>, (): ()) {}
 }

@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::stream::{BoxStream, StreamExt as _, try_unfold};
 use http::{Method, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
@@ -77,15 +78,7 @@ pub(crate) struct Answered {
 /// The part that the writer does not have yet.
 enum Remaining {
     Whole(Bytes),
-    Drawn { length: u64, drawing: Drawing },
-}
-
-/// The next piece, and the source of the following ones.
-type Drawing = Pin<Box<dyn Future<Output = (io::Result<Option<Bytes>>, Box<dyn Pieces>)> + Send>>;
-
-async fn drawn(mut pieces: Box<dyn Pieces>) -> (io::Result<Option<Bytes>>, Box<dyn Pieces>) {
-    let piece = pieces.next().await;
-    (piece, pieces)
+    Drawn { length: u64, pieces: BoxStream<'static, io::Result<Bytes>> },
 }
 
 impl Answered {
@@ -101,7 +94,10 @@ impl Answered {
         let is_all = page.length() == 0 || method == Method::HEAD;
         let left = match page {
             PageBody::Whole(bytes) => Remaining::Whole(bytes),
-            PageBody::Drawn { length, pieces } => Remaining::Drawn { length, drawing: Box::pin(drawn(pieces)) },
+            PageBody::Drawn { length, pieces } => {
+                let next = async |mut pieces: Box<dyn Pieces>| Ok(pieces.next().await?.map(|piece| (piece, pieces)));
+                Remaining::Drawn { length, pieces: try_unfold(pieces, next).boxed() }
+            }
         };
         let mut body = Self { left, open: entry.map(|entry| (entry, ending)), conn };
         if is_all {
@@ -136,19 +132,18 @@ impl Body for Answered {
         }
         let piece = match &mut body.left {
             Remaining::Whole(bytes) => std::mem::take(bytes),
-            Remaining::Drawn { length, drawing } => {
-                let Poll::Ready((piece, pieces)) = drawing.as_mut().poll(cx) else {
+            Remaining::Drawn { length, pieces } => {
+                let Poll::Ready(piece) = pieces.poll_next_unpin(cx) else {
                     body.conn.enter(Phase::Working); // the service does not wait for the client
                     return Poll::Pending;
                 };
                 body.conn.enter(Phase::Writing);
                 let piece = match piece {
-                    Ok(Some(piece)) if piece.len() as u64 <= *length => piece,
-                    Ok(_) => return Poll::Ready(Some(Err(io::ErrorKind::InvalidData.into()))),
-                    Err(error) => return Poll::Ready(Some(Err(error))),
+                    Some(Ok(piece)) if piece.len() as u64 <= *length => piece,
+                    Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                    _ => return Poll::Ready(Some(Err(io::ErrorKind::InvalidData.into()))),
                 };
                 *length -= piece.len() as u64;
-                *drawing = Box::pin(drawn(pieces));
                 piece
             }
         };

@@ -1,15 +1,21 @@
 //! The door of a service: takes connections from the listening socket while there is room, and closes in order.
 
 use std::{
-    io,
+    io, iter,
     net::{SocketAddr, TcpListener, TcpStream},
     sync::Arc,
     time::Duration,
 };
 
 use controllers::Offer;
-use service_core::ledger::ServiceLedger;
-use spec::EdgeSpec;
+use service_core::{
+    ledger::{Ledgers, ServiceLedger},
+    request::Intake,
+};
+use spec::{
+    EdgeSpec,
+    wire::{CallBooks, Gauges, StageGauges},
+};
 use tokio::time::Instant;
 
 use super::{
@@ -21,6 +27,7 @@ use super::{
 };
 use crate::{
     clock::ServiceClock,
+    signals,
     stage::{AdmissionGate, GatePermit},
 };
 
@@ -64,13 +71,37 @@ impl Door {
     }
 
     /// The number of requests that are being read.
-    pub(crate) fn reading(&self) -> usize {
+    pub(crate) fn reading(&self) -> u32 {
         self.registry.in_phase(&[Phase::Head, Phase::Body])
     }
 
     /// The number of answers that are being written.
-    pub(crate) fn writing(&self) -> usize {
+    pub(crate) fn writing(&self) -> u32 {
         self.registry.in_phase(&[Phase::Writing])
+    }
+
+    /// The gauges of the process; `within`: rows between those of reading and of writing; `behind`: after them.
+    pub(crate) fn gauges(
+        &self,
+        (ledgers, intake): (&Ledgers, &Intake),
+        within: impl IntoIterator<Item = StageGauges>,
+        behind: impl IntoIterator<Item = StageGauges>,
+    ) -> Gauges {
+        let books = ledgers.read();
+        let [read, send] = Ledgers::rows(&books, intake);
+        let [ledger, calls] = books;
+        let read = StageGauges { queue: self.reading(), ..read };
+        let send = StageGauges { queue: self.writing(), ..send };
+        Gauges {
+            at_ms: self.clock.now().as_secs_f64() * 1e3,
+            ledger,
+            stages: iter::once(read).chain(within).chain([send]).chain(behind).collect(),
+            cpu_s: signals::cpu_time().as_secs_f64(),
+            rss_bytes: signals::resident_bytes(),
+            open_files: signals::open_files(),
+            calls: CallBooks { read: calls, made: Vec::new() },
+            ..Gauges::default()
+        }
     }
 
     /// Accepts for ever, as the policy decides. Drop the future to stop.

@@ -93,8 +93,10 @@ impl Registry {
     }
 
     /// The number of connections in these phases.
-    pub(crate) fn in_phase(&self, phases: &[Phase]) -> usize {
-        self.lock().slots.values().filter(|slot| phases.contains(&slot.conn.phase())).count()
+    pub(crate) fn in_phase(&self, phases: &[Phase]) -> u32 {
+        let open = self.lock();
+        let count = open.slots.values().filter(|slot| phases.contains(&slot.conn.phase())).count();
+        u32::try_from(count).unwrap_or(u32::MAX)
     }
 
     /// Adds a connection. `start` starts its task, with the guard that removes the connection again.

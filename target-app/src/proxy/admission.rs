@@ -11,9 +11,8 @@ use std::{
 };
 
 use controllers::{JobId, Note, Offer, Outcome, Reason, Refusal, site::TurnedAway};
-use tokio::sync::oneshot;
 
-use crate::stage::{AdmissionGate, AdmissionResult, GatePermit, lock};
+use crate::stage::{AdmissionGate, GatePermit, HeldDecision, lock};
 
 /// The gate of a proxy.
 #[derive(Debug)]
@@ -42,18 +41,12 @@ pub(super) enum Admitted {
     DespiteHold(DryHeld),
 }
 
-/// The gate's answer to an offer.
-enum GateAnswer {
-    Decided(AdmissionResult),
-    Held(oneshot::Receiver<AdmissionResult>),
-}
-
 /// A request of a dry run that the policy holds while it is served.
 #[derive(Debug)]
 pub(super) struct DryHeld {
     admission: Arc<Admission>,
     id: JobId,
-    decision: oneshot::Receiver<AdmissionResult>,
+    decision: HeldDecision,
 }
 
 impl Admission {
@@ -66,9 +59,9 @@ impl Admission {
     /// # Errors
     /// The refusal; also of a request that would be held beside as many as may be.
     pub(super) async fn ask(&self, offer: Offer, most_held: u32) -> Result<Admitted, TurnedAway> {
-        let decision = match self.offer(offer) {
-            GateAnswer::Decided(decided) => return decided.map(Admitted::ByPolicy),
-            GateAnswer::Held(decision) => decision,
+        let decision = match self.gate.ask(offer) {
+            Ok(decided) => return decided.map(Admitted::ByPolicy),
+            Err(decision) => decision,
         };
         let _held = Held::new(self, offer.id);
         if self.held.load(Ordering::Relaxed) > most_held {
@@ -80,13 +73,13 @@ impl Admission {
 
     /// Asks the policy, and lets the request pass whatever it says.
     pub(super) fn ask_dry(self: &Arc<Self>, offer: Offer) -> Admitted {
-        match self.offer(offer) {
-            GateAnswer::Decided(Ok(permit)) => Admitted::ByPolicy(permit),
-            GateAnswer::Decided(Err(away)) => {
+        match self.gate.ask(offer) {
+            Ok(Ok(permit)) => Admitted::ByPolicy(permit),
+            Ok(Err(away)) => {
                 self.dry.refused(away.refusal.reason);
                 Admitted::DespiteRefusal(away.refusal.reason)
             }
-            GateAnswer::Held(decision) => {
+            Err(decision) => {
                 self.dry.held.fetch_add(1, Ordering::Relaxed);
                 Admitted::DespiteHold(DryHeld { admission: Arc::clone(self), id: offer.id, decision })
             }
@@ -96,21 +89,6 @@ impl Admission {
     /// Requests that are held now.
     pub(super) fn held(&self) -> u32 {
         self.held.load(Ordering::Relaxed)
-    }
-
-    fn offer(&self, offer: Offer) -> GateAnswer {
-        let mut waiting = None;
-        let decided = self.gate.offer(offer, || {
-            let (sender, receiver) = oneshot::channel();
-            waiting = Some(receiver);
-            Box::new(|decided| drop(sender.send(decided))) // a permit without a receiver ends when it is dropped
-        });
-        match (decided, waiting) {
-            (Some(decided), _) => GateAnswer::Decided(decided),
-            (None, Some(decision)) => GateAnswer::Held(decision),
-            // Without a continuation a gate holds nothing.
-            (None, None) => GateAnswer::Decided(Err(Refusal::new(Reason::Draining).into())),
-        }
     }
 }
 

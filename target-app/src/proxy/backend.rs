@@ -43,6 +43,8 @@ pub(super) enum Trouble {
     Broken,
     /// The policy of retries lets no attempt go out.
     Withheld,
+    /// The head of an answer was not complete in time.
+    TooLate,
 }
 
 /// How often a request that finds all connections in use may have another one's end.

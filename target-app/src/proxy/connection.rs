@@ -12,7 +12,7 @@ use futures_util::{
 };
 use hyper::{
     rt::{Read, Write},
-    server::conn::{http1, http2},
+    server::conn::http2,
     service::service_fn,
 };
 use hyper_util::rt::TokioIo;
@@ -31,7 +31,7 @@ use super::{
     stream::{Reported, Shared, Taken},
     tls::Acceptor,
 };
-use crate::edge::{Conn, Phase, Wire};
+use crate::edge::{Conn, Phase, Wire, http1_within};
 
 /// A connection, and what its requests need.
 pub(super) struct Served {
@@ -65,8 +65,6 @@ enum Signal {
 
 type SignalFuture<'a> = Pin<Box<dyn Future<Output = Signal> + Send + 'a>>;
 
-/// hyper parses up to this number of header lines on its stack; for more it allocates.
-const HEADERS_ON_STACK: u32 = 100;
 /// Bytes that a stream and a connection of HTTP/2 may bring unasked.
 const WINDOWS: (u32, u32) = (64 * 1024, 1024 * 1024);
 
@@ -114,15 +112,7 @@ pub(super) async fn serve(served: Served, stream: TcpStream) {
 async fn http1<I: Read + Write + Unpin + Send + 'static>(served: &Served, io: I, stream: &Arc<TcpStream>) -> Ended {
     let Served { proxy, conn, open, ending, tls } = served;
     let settings = proxy.settings();
-    let (limits, half_close) = (&settings.edge, settings.spec.headers.half_close);
-    let mut http = http1::Builder::new();
-    http.keep_alive(limits.keep_alive)
-        .header_read_timeout(None)
-        .half_close(true)
-        .max_buf_size(usize::try_from(limits.head_bytes).unwrap_or(usize::MAX));
-    if limits.headers > HEADERS_ON_STACK {
-        http.max_headers(usize::try_from(limits.headers).unwrap_or(usize::MAX));
-    }
+    let (http, half_close) = (http1_within(&settings.edge), settings.spec.headers.half_close);
     drop(settings);
     let client = &Client::new(conn, stream, open, &proxy.takers, [tls.is_some(), false]);
     let service = service_fn(|request| exchange::answer(proxy, request, client));

@@ -28,7 +28,7 @@ use super::{
     waiting_room::{self, Entry},
 };
 use crate::edge::{Fault, NUMBER, Source, fault_of_proxied};
-use sending::{NoAnswer, Sending};
+use sending::Sending;
 use service_core::{
     class::RequestFacts,
     own_headers::OwnHeaders,
@@ -219,12 +219,7 @@ impl Exchange<'_> {
                 self.switch(response, near, lease, job)
             }
             Ok((response, lease)) => self.relay(response, lease, job),
-            Err(NoAnswer::Trouble(trouble)) => self.unanswered(trouble, job),
-            Err(NoAnswer::TooLate) => {
-                job.progress = None;
-                job.unanswered("timeout");
-                self.page(page::failed(StatusCode::GATEWAY_TIMEOUT), job)
-            }
+            Err(trouble) => self.unanswered(trouble, job),
         };
         if tags.is_some() && !self.settings.spec.dry_run {
             self.annotate(answer.headers_mut(), note);
@@ -310,6 +305,9 @@ impl Exchange<'_> {
 
     /// The answer to a request that no backend answered.
     fn unanswered(&self, trouble: Trouble, mut job: Box<Job>) -> Response<Relayed> {
+        if trouble == Trouble::TooLate {
+            job.progress = None;
+        }
         // A client whose own body broke off or was at fault gets that for an answer.
         let fault = job.progress.as_ref().and_then(|progress| progress.fault());
         if let Some(status) = fault {
@@ -319,11 +317,15 @@ impl Exchange<'_> {
         match trouble {
             Trouble::Full => self.refused_late(Reason::Concurrency, job),
             Trouble::Withheld => self.refused_late(Reason::Throttled, job),
-            Trouble::Unreachable | Trouble::Broken => {
-                job.unanswered(if trouble == Trouble::Broken { "broken_off" } else { "unreachable" });
-                self.page(page::failed(StatusCode::BAD_GATEWAY), job)
-            }
+            Trouble::Unreachable => self.failed_as("unreachable", StatusCode::BAD_GATEWAY, job),
+            Trouble::Broken => self.failed_as("broken_off", StatusCode::BAD_GATEWAY, job),
+            Trouble::TooLate => self.failed_as("timeout", StatusCode::GATEWAY_TIMEOUT, job),
         }
+    }
+
+    fn failed_as(&self, reason: &'static str, status: StatusCode, mut job: Box<Job>) -> Response<Relayed> {
+        job.unanswered(reason);
+        self.page(page::failed(status), job)
     }
 
     /// The answer to an admitted request that did not go out.

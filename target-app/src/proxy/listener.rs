@@ -46,13 +46,13 @@ impl Listener {
     }
 
     /// Accepts for ever. Drop the future to stop.
-    pub(super) async fn accept(&self) {
+    pub(super) async fn accept(self: Arc<Self>) {
         let offer = || self.proxy.intake.connection(self.proxy.clock.now());
         self.door.accept(offer, |stream, peer, permit| self.start(stream, peer, permit)).await;
     }
 
     /// Closes overdue connections of both sides, and logs which backends are left out, for ever.
-    pub(super) async fn keep_deadlines(&self) {
+    pub(super) async fn keep_deadlines(self: Arc<Self>) {
         let (mut up, mut ebb) = (BTreeMap::new(), Ebb::default());
         loop {
             tokio::time::sleep(TICK).await;

@@ -4,12 +4,12 @@ use std::{
     fmt,
     net::TcpListener,
     sync::{
-        Arc, Weak,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
 };
 
-use prometheus_client::{collector::Collector, encoding::DescriptorEncoder, metrics::MetricType};
+use prometheus_client::metrics::MetricType;
 use spec::wire::{Gauges, StageGauges};
 
 use super::{
@@ -27,17 +27,8 @@ use crate::{
 /// If the socket cannot be watched.
 pub(super) fn serve(listener: TcpListener, running: &Arc<RunningProxy>) -> std::io::Result<()> {
     running.proxy.observers.times();
-    metrics::serve(listener, "lab_proxy", Figures(Arc::downgrade(running)))
-}
-
-/// The figures of a proxy, read at each request for them.
-#[derive(Debug)]
-struct Figures(Weak<RunningProxy>);
-
-impl Collector for Figures {
-    fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        self.0.upgrade().map_or(Ok(()), |running| write(&mut Page::new(encoder), &running))
-    }
+    let running = Arc::downgrade(running);
+    metrics::serve(listener, "lab_proxy", move |page| running.upgrade().map_or(Ok(()), |running| write(page, &running)))
 }
 
 /// The figures that an export has: all but the times, which it gets request by request.

@@ -119,16 +119,7 @@ impl Observers {
             Box::new(RequestLine {
                 method: head.method.as_str().to_owned(),
                 path: head.uri.path().to_owned(),
-                class: None,
-                status: 0,
-                outcome: "",
-                reason: None,
-                would_refuse: None,
-                backend: None,
-                seconds: 0.0,
-                head_seconds: None,
-                body_bytes: 0,
-                retries: 0,
+                ..RequestLine::default()
             })
         });
         Some(Observation { observers: Arc::clone(self), entered, status: 0, class: None, outcome: GONE, line })
@@ -168,7 +159,7 @@ pub(super) struct Observation {
 }
 
 /// A request in the log.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct RequestLine {
     method: String,
     /// Without its query, which may hold what is nobody's business.

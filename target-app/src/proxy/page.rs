@@ -1,11 +1,11 @@
 //! Answers of the proxy itself: refusals, redirects, and what no backend answered.
 
-use std::{borrow::Cow, io};
+use std::io;
 
 use controllers::{Note, Refusal, RetryHint};
-use http::{HeaderName, HeaderValue, Method, Response, StatusCode, header, request::Parts};
+use http::{HeaderValue, Method, Response, StatusCode, header, request::Parts};
 use hyper::body::Bytes;
-use service_core::request::{RequestEnd, headers, whole_seconds};
+use service_core::request::{RequestEnd, put_headers, whole_seconds};
 use spec::proxy::RefusalSpec;
 
 use super::error::ProxyError;
@@ -97,14 +97,7 @@ impl Pages {
         if let Some(loads) = &self.loads {
             response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, loads.clone());
         }
-        for (name, value) in headers(end, note) {
-            let value = match value {
-                Cow::Borrowed(value) => Some(HeaderValue::from_static(value)),
-                Cow::Owned(value) => HeaderValue::try_from(value).ok(),
-            };
-            let name = HeaderName::from_static(name);
-            value.into_iter().for_each(|value| drop(response.headers_mut().insert(name.clone(), value)));
-        }
+        put_headers(end, note, response.headers_mut());
         if let (RetryHint::After(wait), RequestEnd::Redirected { .. }) = (wait, end) {
             response.headers_mut().insert(header::RETRY_AFTER, whole_seconds(wait).into());
         }

@@ -1,6 +1,6 @@
 //! Runs a proxy from its spec as a process, and ends it in order.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use serde_json::Value;
 use service_core::{
@@ -12,7 +12,6 @@ use service_core::{
 use spec::{
     graph::Graph,
     proxy::{LogLevel, ProxySpec},
-    token::Token,
     wire::Ready,
 };
 use tokio::{runtime::Builder, task::JoinHandle};
@@ -25,7 +24,6 @@ use super::{
     log::Log,
     metrics,
     observe::Observers,
-    otlp::Export,
     reach::{self, Unreachable},
     reload::{Reloads, Reread},
     running::RunningProxy,
@@ -34,11 +32,7 @@ use super::{
 };
 use crate::{
     clock::ServiceClock,
-    control, edge,
-    serve::{
-        ControlPort, Ends, METRICS, ServeError, beyond_loopback, die_with, listen_for_metrics, metrics_url, pin,
-        runtime, url,
-    },
+    serve::{Addresses, ControlPort, Ends, LISTENING, METRICS, RUNTIME, SIGNALS, ServeError, Sockets, run, system},
     signals::ThisProcess,
     stage::{AdmissionGate, keep_time, spawn},
 };
@@ -49,14 +43,7 @@ use crate::{
 /// # Errors
 /// The error that kept it from serving. Once it serves, it ends without an error.
 pub fn proxy_blocking(spec: ProxySpec, reread: Option<Reread>, on_ready: impl FnOnce(Ready)) -> Result<(), ProxyError> {
-    if let Some(parent) = spec.die_with {
-        die_with(parent)?;
-    }
-    pin(&spec.cpus)?;
-    let runtime = runtime()?;
-    let served = runtime.block_on(serve(spec, reread, on_ready));
-    runtime.shutdown_timeout(Duration::from_secs(1));
-    served
+    run(spec.die_with, &spec.cpus.clone(), serve(spec, reread, on_ready))
 }
 
 /// Checks settings, and starts nothing. Returns what may be wrong although the proxy would start.
@@ -64,9 +51,8 @@ pub fn proxy_blocking(spec: ProxySpec, reread: Option<Reread>, on_ready: impl Fn
 /// # Errors
 /// All that is wrong.
 pub fn check(spec: &ProxySpec) -> Result<Vec<String>, ProxyError> {
-    let system = |source| ServeError::System { what: "cannot start the runtime", source };
     // Of one thread: what the settings would start in the background does not come to run.
-    let runtime = Builder::new_current_thread().enable_all().build().map_err(system)?;
+    let runtime = Builder::new_current_thread().enable_all().build().map_err(system(RUNTIME))?;
     let checked = runtime.block_on(async {
         Settings::new(spec.clone(), ServiceClock::start(), None).map_err(ProxyError::Settings)?;
         let unreachable = reach::unreachable(spec).await;
@@ -78,28 +64,25 @@ pub fn check(spec: &ProxySpec) -> Result<Vec<String>, ProxyError> {
 
 async fn serve(spec: ProxySpec, reread: Option<Reread>, on_ready: impl FnOnce(Ready)) -> Result<(), ProxyError> {
     let mut ends = if reread.is_some() { Ends::but_hang_up()? } else { Ends::listen()? };
-    let system = |what| move |source| ServeError::System { what, source };
-    let reloads = reread.map(Reloads::listen).transpose().map_err(system("cannot listen for signals"))?;
+    let reloads = reread.map(Reloads::listen).transpose().map_err(system(SIGNALS))?;
     let clock = ServiceClock::start();
     let settings = Settings::new(spec, clock, None).map_err(ProxyError::Settings)?;
     let spec = &settings.spec;
     let chosen = Resolved::at_proxy(&spec.policy).map_err(ServeError::from)?;
     let backlog = chosen.backlog(spec.limits.backlog);
-    let listener =
-        edge::listen(spec.listen, backlog).map_err(|source| ServeError::Listen { address: spec.listen, source })?;
-    let controls =
-        control::listen(spec.control).map_err(|source| ServeError::Listen { address: spec.control, source })?;
-    let scraped = spec.metrics.map(listen_for_metrics).transpose()?;
-    let scraped_at = scraped.as_ref().map(metrics_url).transpose()?;
-    let mut ready_at = (url(listener.local_addr())?, url(controls.local_addr())?);
+    let mut sockets = Sockets::open(&Addresses {
+        listen: spec.listen,
+        backlog,
+        control: spec.control,
+        token: spec.control_token.clone(),
+        metrics: spec.metrics,
+        program: "this proxy",
+    })?;
     if spec.tls.is_some() {
-        ready_at.0 = ready_at.0.replacen("http", "https", 1);
+        sockets.ready.url = sockets.ready.url.replacen("http", "https", 1);
     }
-    let given = spec.control_token.clone();
-    let open = beyond_loopback([(Some(spec.listen), "this proxy"), (spec.metrics, "its metrics")]);
     let (proxy, seating) = build(Arc::clone(&settings), &chosen, clock)?;
-    let listener =
-        Listener::new(Arc::clone(&proxy), listener, backlog).map_err(system("cannot watch the listening socket"))?;
+    let listener = Listener::new(Arc::clone(&proxy), sockets.listener, backlog).map_err(system(LISTENING))?;
     for gate in [&proxy.admission.gate, &proxy.accept] {
         spawn(keep_time(Arc::downgrade(gate)));
     }
@@ -110,29 +93,16 @@ async fn serve(spec: ProxySpec, reread: Option<Reread>, on_ready: impl FnOnce(Re
         spawn(waiting_room::keep_time(Arc::downgrade(room), log));
     }
     let running = RunningProxy::new(Arc::clone(&proxy), Arc::clone(&listener), seating);
-    if let Some(socket) = scraped {
+    if let Some(socket) = sockets.metrics.take() {
         metrics::serve(socket, &running).map_err(system(METRICS))?;
     }
-    let export = spec.otlp.as_ref().map(|otlp| Export::start(&running, otlp)).transpose()?;
-    let (token, drawn) = match given {
-        Some(token) => (token, None),
-        None => {
-            let drawn = Token::draw().map_err(system("cannot draw a token"))?;
-            (drawn.clone(), Some(drawn))
-        }
-    };
-    let port = ControlPort::open(controls, Arc::<RunningProxy>::clone(&running), token)?;
-    let accepting = tokio::spawn({
-        let listener = Arc::clone(&listener);
-        async move { listener.accept().await }
-    });
-    let deadlines = tokio::spawn({
-        let listener = Arc::clone(&listener);
-        async move { listener.keep_deadlines().await }
-    });
-    let (url, control) = ready_at;
-    let warnings = warnings(&proxy).await;
-    on_ready(Ready { pid: std::process::id(), url, control, token: drawn, metrics: scraped_at, open, warnings });
+    #[cfg(feature = "otel")]
+    let export = spec.otlp.as_ref().map(|otlp| super::otlp::Export::start(&running, otlp)).transpose()?;
+    let port = ControlPort::open(sockets.controls, Arc::<RunningProxy>::clone(&running), sockets.token)?;
+    let accepting = tokio::spawn(Arc::clone(&listener).accept());
+    let deadlines = tokio::spawn(Arc::clone(&listener).keep_deadlines());
+    sockets.ready.warnings = warnings(&proxy).await;
+    on_ready(sockets.ready);
     let reloading = reloads.map(|reloads| tokio::spawn(reloads.carry_out(Arc::clone(&running))));
     tokio::select! {
         () = running.stopped() => {}
@@ -141,6 +111,7 @@ async fn serve(spec: ProxySpec, reread: Option<Reread>, on_ready: impl FnOnce(Re
     [Some(accepting), reloading].iter().flatten().for_each(JoinHandle::abort);
     end(&proxy, &listener, &mut ends).await;
     deadlines.abort();
+    #[cfg(feature = "otel")]
     if let Some(export) = export {
         export.end().await;
     }
@@ -184,7 +155,7 @@ fn build(settings: Arc<Settings>, chosen: &Resolved, clock: ServiceClock) -> Res
     let capacity = spec.concurrency.saturating_mul(u32::try_from(spec.to.len()).unwrap_or(u32::MAX));
     let gates = (Admission::new(gate(graph.dispatch(), capacity)), gate(graph.accept(), 0));
     let log = (spec.log != LogLevel::Off).then(Log::start).transpose();
-    let log = log.map_err(|source| ServeError::System { what: "cannot start the thread of the log", source })?;
+    let log = log.map_err(system("cannot start the thread of the log"))?;
     let room = spec.waiting_room.as_ref().map(|room| Room::new(room, clock, spec.seed)).transpose()?;
     let observers = Observers::new(clock, log);
     Ok((Proxy::new(clock, gates, observers, Intake::new(classification), settings, room), seating))

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use controllers::{Note, Tags, Timestamp, UnixSeconds, seed_for};
+use controllers::{Note, Tags, seed_for};
 use http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use service_core::{
     calls::{AttemptEnd, Call, CallContext, CallMachine, CallReply, CallStep},
@@ -25,15 +25,15 @@ use workloads::{
 
 use super::{backend::Trouble, error::ProxyError};
 use crate::{
-    calls::asking::{self, Decision},
+    calls::asking::{self, CallSite},
     clock::ServiceClock,
-    stage::{Shared, SharedSite, keep_time, spawn},
+    stage::SharedSite as _,
 };
 
 /// The retries of a proxy: the policy, and the rules.
 #[derive(Debug)]
 pub(super) struct Retries {
-    shared: Shared<CallMachine<Decision>>,
+    site: Arc<CallSite>,
     spec: RetrySpec,
 }
 
@@ -54,7 +54,6 @@ pub(super) struct Attempts<'a> {
 pub(super) enum Attempted<'a> {
     Answered(StatusCode, &'a HeaderMap),
     Unanswered(Trouble),
-    TooLate,
 }
 
 /// Attempts after the first by their ends, since the proxy started.
@@ -111,9 +110,7 @@ impl Retries {
         };
         let machine = CallMachine::new(&call, &proxy.class, seed_for(proxy.seed, "retries"));
         let machine = machine.map_err(|problems| ProxyError::setting("retries.policy", listed(&problems)))?;
-        let retries = Arc::new(Self { shared: Shared::new(machine, clock), spec: spec.clone() });
-        spawn(keep_time(Arc::downgrade(&retries)));
-        Ok(Some(retries))
+        Ok(Some(Arc::new(Self { site: CallSite::new(machine, clock), spec: spec.clone() })))
     }
 
     /// True if settings ask for the retries that these already are: their policy keeps what it has learnt.
@@ -124,15 +121,15 @@ impl Retries {
     /// Begins with a request that has these tags.
     pub(super) fn begin<'a>(self: &'a Arc<Self>, tags: Tags, counts: &'a RetryCounts) -> Attempts<'a> {
         let context = CallContext { tags, key: None, note: None };
-        let call = self.shared.peek(|machine| machine.begin(&context, 0, 0, self.shared.clock.now()));
+        let call = self.site.shared().peek(|machine| machine.begin(&context, 0, 0, self.site.shared().clock.now()));
         Attempts { retries: self, counts, call, of_client: tags.attempt, is_retry: false }
     }
 
     /// True if another attempt may follow such an end; `unsent`: nothing of the request has reached a backend.
     pub(super) fn may_repeat(&self, method: &Method, end: Attempted<'_>, unsent: bool) -> bool {
         let cause = match end {
-            Attempted::TooLate => return false, // the time is over for further attempts too
-            Attempted::Unanswered(Trouble::Withheld) => return false,
+            // The time is over for further attempts too.
+            Attempted::Unanswered(Trouble::Withheld | Trouble::TooLate) => return false,
             Attempted::Unanswered(Trouble::Unreachable | Trouble::Full) => RetryCause::Connect,
             Attempted::Unanswered(Trouble::Broken) => RetryCause::Broken,
             Attempted::Answered(_, headers) if advises_against(headers) => return false,
@@ -151,7 +148,7 @@ fn advises_against(headers: &HeaderMap) -> bool {
 impl Attempts<'_> {
     /// Asks the policy about the attempt that is next, and waits while it holds it. False: it is not to go out.
     pub(super) async fn may_go(&mut self) -> bool {
-        let goes = asking::begin(self.retries, &mut self.call).await == CallStep::Send;
+        let goes = asking::begin(&self.retries.site, &mut self.call).await == CallStep::Send;
         self.is_retry = goes && self.call.tags.attempt > 0;
         if !goes && self.call.tags.attempt > 0 {
             self.counts.add(DENIED);
@@ -172,13 +169,13 @@ impl Attempts<'_> {
 
     /// The time that is left for all attempts together.
     pub(super) fn left(&self) -> Duration {
-        self.call.deadline.since(self.retries.shared.clock.now())
+        self.call.deadline.since(self.retries.site.shared().clock.now())
     }
 
     /// Ends the attempt that is under way. True if `repeats`, and there may be one more: then it is the next.
     pub(super) fn ended(&mut self, end: Attempted<'_>, repeats: bool) -> bool {
         let reply = reply(end);
-        self.retries.with(|machine, now| machine.attempt_ended(&mut self.call, reply, now));
+        self.retries.site.with(|machine, now| machine.attempt_ended(&mut self.call, reply, now));
         if std::mem::take(&mut self.is_retry) {
             self.counts.add(match reply.reply {
                 AttemptEnd::Answered => 0,
@@ -196,7 +193,7 @@ impl Attempts<'_> {
 
 impl Drop for Attempts<'_> {
     fn drop(&mut self) {
-        self.retries.with(|machine, now| machine.abandon(&mut self.call, now));
+        self.retries.site.with(|machine, now| machine.abandon(&mut self.call, now));
         if self.is_retry {
             self.counts.add(CLIENT_GONE);
         }
@@ -210,26 +207,7 @@ fn reply(end: Attempted<'_>) -> CallReply {
             CallReply::of(status.as_u16(), headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
         }
         Attempted::Unanswered(Trouble::Full) => AttemptEnd::Refused { retry: true }.into(),
+        Attempted::Unanswered(Trouble::TooLate) => AttemptEnd::TimedOut.into(),
         Attempted::Unanswered(_) => AttemptEnd::Unavailable.into(),
-        Attempted::TooLate => AttemptEnd::TimedOut.into(),
     }
-}
-
-impl SharedSite for Retries {
-    type Machine = CallMachine<Decision>;
-    type Wants = ();
-
-    fn shared(&self) -> &Shared<Self::Machine> {
-        &self.shared
-    }
-
-    fn set_wall(machine: &mut Self::Machine, wall: UnixSeconds) {
-        machine.set_wall(wall);
-    }
-
-    fn poll(self: &Arc<Self>, machine: &mut Self::Machine, now: Timestamp) -> ((), Option<Timestamp>) {
-        ((), asking::hand_out(machine, now))
-    }
-
-    fn carry_out(self: &Arc<Self>, (): ()) {}
 }

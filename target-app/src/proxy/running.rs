@@ -2,10 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, atomic::Ordering},
 };
 
 use controllers::{PeerReport, Seen, catalogue::PolicySpec};
@@ -13,16 +10,13 @@ use installed::catalogue;
 use serde_json::Value;
 use service_core::{
     events::Events,
-    ledger::Ledgers,
     policies::{Resolved, Seating},
 };
 use spec::{
     WorkSpec,
     proxy::{LogLevel, ProxySpec},
     waiting_room::WaitingRoomSpec,
-    wire::{
-        CallBooks, Gauges, Halted, InjectFault, Policies, ReadRequests, SetCallees, SetMachines, SetPolicy, StageGauges,
-    },
+    wire::{Gauges, Halted, InjectFault, Policies, ReadRequests, SetCallees, SetMachines, SetPolicy, StageGauges},
 };
 use tokio::sync::Notify;
 
@@ -35,7 +29,6 @@ use crate::{
     clock::ServiceClock,
     control::{ConfigForm, Controlled},
     reports::Reports,
-    signals,
     stage::lock,
 };
 
@@ -48,7 +41,6 @@ pub(super) struct RunningProxy {
     runtime: tokio::runtime::Handle,
     /// Held while settings or policy change.
     changes: Mutex<()>,
-    stopping: AtomicBool,
     stop: Notify,
 }
 
@@ -56,23 +48,12 @@ impl RunningProxy {
     /// Needs a runtime.
     pub(super) fn new(proxy: Arc<Proxy>, listener: Arc<Listener>, seating: Seating) -> Arc<Self> {
         let runtime = tokio::runtime::Handle::current();
-        Arc::new(Self {
-            proxy,
-            listener,
-            seating,
-            runtime,
-            changes: Mutex::default(),
-            stopping: AtomicBool::new(false),
-            stop: Notify::new(),
-        })
+        Arc::new(Self { proxy, listener, seating, runtime, changes: Mutex::default(), stop: Notify::new() })
     }
 
     /// Waits for the order to stop.
     pub(super) async fn stopped(&self) {
-        let told = self.stop.notified();
-        if !self.stopping.load(Ordering::Acquire) {
-            told.await;
-        }
+        self.stop.notified().await;
     }
 
     /// The gauges of the gate, with what a dry run would have done and the requests that are held.
@@ -182,28 +163,12 @@ impl Controlled for RunningProxy {
     }
 
     fn gauges(&self) -> Gauges {
-        let Proxy { ledgers, intake, clock, .. } = &*self.proxy;
-        let books = ledgers.read();
-        let [read, send] = Ledgers::rows(&books, intake);
-        let [ledger, calls] = books;
-        let read = StageGauges { queue: count(self.listener.door.reading()), ..read };
-        let send = StageGauges { queue: count(self.listener.door.writing()), ..send };
-        let accept = self.proxy.accept.gauges();
+        let Proxy { ledgers, intake, .. } = &*self.proxy;
         let room = self.proxy.room.iter().map(|room| room.gauges());
-        let stages =
-            [read].into_iter().chain(room).chain([self.gate()]).chain(self.backends()).chain([send, accept]).collect();
-        Gauges {
-            at_ms: clock.now().as_secs_f64() * 1e3,
-            policy: self.proxy.settings().spec.policy.name.clone(),
-            ledger,
-            stages,
-            cpu_s: signals::cpu_time().as_secs_f64(),
-            rss_bytes: signals::resident_bytes(),
-            open_files: signals::open_files(),
-            panics: 0,
-            events_dropped: self.events().dropped(),
-            calls: CallBooks { read: calls, made: Vec::new() },
-        }
+        let within = room.chain([self.gate()]).chain(self.backends());
+        let gauges = self.listener.door.gauges((ledgers, intake), within, [self.proxy.accept.gauges()]);
+        let policy = self.proxy.settings().spec.policy.name.clone();
+        Gauges { policy, events_dropped: self.events().dropped(), ..gauges }
     }
 
     fn requests(&self) -> ReadRequests {
@@ -309,8 +274,7 @@ impl Controlled for RunningProxy {
     }
 
     fn stop(&self) {
-        self.stopping.store(true, Ordering::Release);
-        self.stop.notify_waiters();
+        self.stop.notify_one(); // kept for who waits later
     }
 }
 
@@ -354,8 +318,4 @@ fn same_room(old: Option<&WaitingRoomSpec>, new: Option<&WaitingRoomSpec>) -> bo
         }
         (old, new) => old == new,
     }
-}
-
-fn count(n: usize) -> u32 {
-    u32::try_from(n).unwrap_or(u32::MAX)
 }

@@ -13,6 +13,7 @@ use tokio::{
     net::TcpStream,
 };
 
+use super::frames::{DATA, Frames};
 use crate::edge::{Conn, HeadStart, LATE, poll_bytes};
 
 /// A socket that its watcher shares.
@@ -139,48 +140,12 @@ impl<S> Taken<S> {
             .map(|bytes| {
                 let (gone, _) = bytes.split_at(sent.min(bytes.len()));
                 sent -= gone.len();
-                self.frames.data_in(gone)
+                self.frames.count(gone, |kind| kind == DATA).1
             })
             .sum();
         if data > 0 {
             self.conn.sent_data(data);
         }
-    }
-}
-
-/// Where a row of frames has got to (RFC 9113, section 4.1).
-#[derive(Debug, Default)]
-struct Frames {
-    head: [u8; FRAME_HEAD],
-    /// Bytes of the head that have come.
-    come: usize,
-    /// Bytes of the payload that have not.
-    left: usize,
-}
-
-const FRAME_HEAD: usize = 9;
-const DATA: u8 = 0;
-
-impl Frames {
-    /// The number of these bytes that are payload of DATA frames.
-    fn data_in(&mut self, mut bytes: &[u8]) -> usize {
-        let mut data = 0;
-        while !bytes.is_empty() {
-            if self.come < FRAME_HEAD {
-                let (of_head, rest) = bytes.split_at((FRAME_HEAD - self.come).min(bytes.len()));
-                self.head[self.come..][..of_head.len()].copy_from_slice(of_head);
-                (self.come, bytes) = (self.come + of_head.len(), rest);
-                let [high, middle, low, ..] = self.head;
-                self.left = u32::from_be_bytes([0, high, middle, low]) as usize;
-            }
-            let (payload, rest) = bytes.split_at(self.left.min(bytes.len()));
-            if self.come == FRAME_HEAD {
-                data += if self.head[3] == DATA { payload.len() } else { 0 };
-                (self.left, bytes) = (self.left - payload.len(), rest);
-                self.come = if self.left == 0 { 0 } else { FRAME_HEAD };
-            }
-        }
-        data
     }
 }
 
@@ -222,25 +187,5 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Taken<S> {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.inner).poll_shutdown(cx)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_payload_of_data_counts_however_it_is_cut() {
-        let frame = |kind: u8, length: u8| [&[0, 0, length, kind, 0, 0, 0, 0, 1][..], &vec![0; length.into()]].concat();
-        let (ping, settings) = (6, 4);
-        let row =
-            [frame(settings, 6), frame(DATA, 5), frame(ping, 8), frame(DATA, 0), frame(DATA, 200), frame(ping, 8)];
-        let bytes = row.concat();
-        for step in [1, 3, 9, 14, bytes.len()] {
-            let mut frames = Frames::default();
-            let counted: Vec<_> = bytes.chunks(step).map(|part| frames.data_in(part)).collect();
-            assert_eq!(counted.iter().sum::<usize>(), 205, "in parts of {step}");
-            assert_eq!(frames.come, 0, "the last one is whole");
-        }
     }
 }

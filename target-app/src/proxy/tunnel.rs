@@ -1,21 +1,18 @@
 //! Connections that have changed their protocol (WebSocket): bytes go to and fro until both sides, or nobody, has any.
 
 use std::{
-    io,
-    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    task::{Context, Poll, ready},
     time::Duration,
 };
 
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf, copy_bidirectional};
+use tokio::io::copy_bidirectional;
 
-use super::client::Client;
+use super::{client::Client, tapped::Tapped};
 use crate::edge::Phase;
 
 /// Both sides of a switch, before the answer that completes it is written.
@@ -33,8 +30,14 @@ pub(super) fn open(switch: Switch, client: Arc<Client>, places: impl Send + 'sta
         let (Ok(near), Ok(far)) = (switch.client.await, switch.backend.await) else { return };
         client.enter(Phase::Working); // neither side is waited for
         let moved = Arc::new(AtomicU64::new(0));
-        let mut near = Counted { inner: TokioIo::new(near), moved: Arc::clone(&moved) };
-        let mut far = Counted { inner: TokioIo::new(far), moved: Arc::clone(&moved) };
+        let counted = |side| {
+            let moved = Arc::clone(&moved);
+            Tapped::new(TokioIo::new(side), move |bytes: &[u8]| {
+                moved.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+                Ok(())
+            })
+        };
+        let (mut near, mut far) = (counted(near), counted(far));
         tokio::select! {
             _ = copy_bidirectional(&mut near, &mut far) => {}
             () = silence(&moved, idle) => {}
@@ -50,34 +53,5 @@ async fn silence(moved: &AtomicU64, idle: Duration) {
         let now = moved.load(Ordering::Relaxed);
         quiet = if now == last { quiet + 1 } else { 0 };
         last = now;
-    }
-}
-
-/// Counts the bytes that are read.
-struct Counted<S> {
-    inner: S,
-    moved: Arc<AtomicU64>,
-}
-
-impl<S: AsyncRead + Unpin> AsyncRead for Counted<S> {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let before = into.filled().len();
-        ready!(Pin::new(&mut self.inner).poll_read(cx, into))?;
-        self.moved.fetch_add((into.filled().len() - before) as u64, Ordering::Relaxed);
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl<S: AsyncWrite + Unpin> AsyncWrite for Counted<S> {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.inner).poll_write(cx, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_shutdown(cx)
     }
 }

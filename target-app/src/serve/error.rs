@@ -78,6 +78,11 @@ pub enum ServeError {
     },
 }
 
+/// The error of a basic request to the system.
+pub(crate) fn system(what: &'static str) -> impl Fn(io::Error) -> ServeError {
+    move |source| ServeError::System { what, source }
+}
+
 impl From<ChecksumError> for ServeError {
     fn from(error: ChecksumError) -> Self {
         Self::Service(Box::new(error))

@@ -1,12 +1,8 @@
 //! The metrics of a service: its requests, its policies and stages, and the process.
 
-use std::{
-    fmt,
-    net::TcpListener,
-    sync::{Arc, Weak},
-};
+use std::{fmt, net::TcpListener, sync::Arc};
 
-use prometheus_client::{collector::Collector, encoding::DescriptorEncoder, metrics::MetricType};
+use prometheus_client::metrics::MetricType;
 use spec::wire::{Gauges, StageGauges};
 
 use crate::{
@@ -20,25 +16,18 @@ use crate::{
 /// # Errors
 /// If the socket cannot be watched.
 pub(super) fn serve(listener: TcpListener, running: &Arc<Running>) -> std::io::Result<()> {
-    metrics::serve(listener, "lab_serve", Figures(Arc::downgrade(running)))
+    let running = Arc::downgrade(running);
+    metrics::serve(listener, "lab_serve", move |page| running.upgrade().map_or(Ok(()), |running| write(page, &running)))
 }
 
-/// The figures of a service, read at each request for them.
-#[derive(Debug)]
-struct Figures(Weak<Running>);
-
-impl Collector for Figures {
-    fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let Some(running) = self.0.upgrade() else { return Ok(()) };
-        let mut page = Page::new(encoder);
-        let gauges = running.gauges();
-        metrics::requests(&mut page, &gauges)?;
-        let sits = |row: &&StageGauges| !row.policy_name.is_empty();
-        metrics::policies(&mut page, &gauges.stages.iter().filter(sits).collect::<Vec<_>>())?;
-        stages(&mut page, &gauges)?;
-        page.number("panics", "Requests whose handler panicked", MetricType::Counter, gauges.panics as f64)?;
-        metrics::process(&mut page, &gauges, "service")
-    }
+fn write(page: &mut Page<'_>, running: &Running) -> fmt::Result {
+    let gauges = running.gauges();
+    metrics::requests(page, &gauges)?;
+    let sits = |row: &&StageGauges| !row.policy_name.is_empty();
+    metrics::policies(page, &gauges.stages.iter().filter(sits).collect::<Vec<_>>())?;
+    stages(page, &gauges)?;
+    page.number("panics", "Requests whose handler panicked", MetricType::Counter, gauges.panics as f64)?;
+    metrics::process(page, &gauges, "service")
 }
 
 /// The stages with workers.

@@ -1,6 +1,6 @@
 //! The process: processors, its parent, signals, and the thread of the control port.
 
-use std::{io, sync::Arc, thread};
+use std::{sync::Arc, thread, time::Duration};
 
 use nix::{
     sched::{CpuSet, sched_setaffinity},
@@ -13,19 +13,33 @@ use tokio::{
     sync::oneshot,
 };
 
-use super::ServeError;
+use super::{ServeError, system};
 use crate::control;
 
+/// Runs a process until it has served, on threads of its own, pinned to these processors. With a parent it ends with that.
+pub(crate) fn run<E: From<ServeError>>(
+    parent: Option<u32>,
+    cpus: &[usize],
+    serve: impl Future<Output = Result<(), E>>,
+) -> Result<(), E> {
+    parent.map_or(Ok(()), die_with)?;
+    pin(cpus)?;
+    let runtime = runtime()?;
+    let served = runtime.block_on(serve);
+    // A handler that blocks for good must not keep the process from ending.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    served
+}
+
 /// Makes the kernel kill this process when its parent ends, however that ends.
-pub(crate) fn die_with(parent: u32) -> Result<(), ServeError> {
-    let system = |errno: nix::Error| ServeError::System { what: "cannot be tied to the parent", source: errno.into() };
-    prctl::set_pdeathsig(Signal::SIGKILL).map_err(system)?;
+fn die_with(parent: u32) -> Result<(), ServeError> {
+    prctl::set_pdeathsig(Signal::SIGKILL).map_err(|errno| system("cannot be tied to the parent")(errno.into()))?;
     // The parent may have ended before this call, even before this process ran at all.
     if u32::try_from(getppid().as_raw()) == Ok(parent) { Ok(()) } else { Err(ServeError::Orphaned) }
 }
 
 /// Pins this thread, and with it every thread that it starts. No effect if no processors are named.
-pub(crate) fn pin(cpus: &[usize]) -> Result<(), ServeError> {
+fn pin(cpus: &[usize]) -> Result<(), ServeError> {
     if cpus.is_empty() {
         return Ok(());
     }
@@ -34,17 +48,20 @@ pub(crate) fn pin(cpus: &[usize]) -> Result<(), ServeError> {
     pinned.map_err(|source| ServeError::Cpus { cpus: cpus.to_vec(), source })
 }
 
+pub(crate) const RUNTIME: &str = "cannot start the runtime";
+
 /// A runtime for the processors of this thread. On one processor threads would only take turns, so there the service
 /// runs on this thread alone; the database has threads of its own.
-pub(crate) fn runtime() -> Result<Runtime, ServeError> {
+fn runtime() -> Result<Runtime, ServeError> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let mut builder = if processors == 1 { Builder::new_current_thread() } else { Builder::new_multi_thread() };
     if processors > 1 {
         builder.worker_threads(processors);
     }
-    let built = builder.enable_all().build();
-    built.map_err(|source| ServeError::System { what: "cannot start the runtime", source })
+    builder.enable_all().build().map_err(system(RUNTIME))
 }
+
+pub(crate) const SIGNALS: &str = "cannot listen for signals";
 
 /// The signals that end a process.
 #[derive(Debug)]
@@ -62,9 +79,7 @@ impl Ends {
     }
 
     pub(crate) fn listen() -> Result<Self, ServeError> {
-        let listen = |kind| {
-            unix::signal(kind).map_err(|source| ServeError::System { what: "cannot listen for signals", source })
-        };
+        let listen = |kind| unix::signal(kind).map_err(system(SIGNALS));
         let hang_up = if ignores(Signal::SIGHUP) { None } else { Some(listen(SignalKind::hangup())?) };
         Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())?, hang_up })
     }
@@ -104,8 +119,8 @@ impl ControlPort {
         running: Arc<dyn control::Controlled>,
         token: spec::token::Token,
     ) -> Result<Self, ServeError> {
-        let system = |source: io::Error| ServeError::System { what: "cannot open the control port", source };
-        let runtime = Builder::new_current_thread().enable_all().build().map_err(system)?;
+        let system = system("cannot open the control port");
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(&system)?;
         let (end, ended) = oneshot::channel();
         let serve = async move {
             let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };

@@ -55,6 +55,9 @@ impl LastNote {
 /// The gate's decision about a job.
 pub type AdmissionResult = Result<GatePermit, TurnedAway>;
 
+/// The decision about a held job, once it is made.
+pub(crate) type HeldDecision = oneshot::Receiver<AdmissionResult>;
+
 /// Continues a held job once the gate has decided. It runs at once, in the task whose call led to the decision, outside the gate's lock.
 pub type Continuation = Box<dyn FnOnce(AdmissionResult) + Send>;
 
@@ -111,22 +114,20 @@ impl AdmissionGate {
     /// # Errors
     /// The refusal.
     pub async fn enter(self: &Arc<Self>, offer: Offer) -> AdmissionResult {
-        let mut waiting = None;
-        let decided = self.offer(offer, || {
-            let (sender, receiver) = oneshot::channel();
-            waiting = Some(receiver);
-            // A permit without a receiver ends when it is dropped.
-            Box::new(|decided| drop(sender.send(decided)))
-        });
-        match (decided, waiting) {
-            (Some(decided), _) => decided,
-            (None, waiting) => {
+        match self.ask(offer) {
+            Ok(decided) => decided,
+            Err(decision) => {
                 let _leaving = Leaving { gate: self, id: offer.id };
-                let gone = || Err(Refusal::new(Reason::Draining).into());
-                let Some(waiting) = waiting else { return gone() };
-                waiting.await.unwrap_or_else(|_| gone())
+                decision.await.unwrap_or_else(|_| Err(Refusal::new(Reason::Draining).into()))
             }
         }
+    }
+
+    /// Offers a job. The error is where to hear the decision about a job that the gate holds.
+    pub(crate) fn ask(self: &Arc<Self>, offer: Offer) -> Result<AdmissionResult, HeldDecision> {
+        let (sender, decision) = oneshot::channel();
+        // A permit without a receiver ends when it is dropped.
+        self.offer(offer, || Box::new(|decided| drop(sender.send(decided)))).ok_or(decision)
     }
 
     /// True while a policy other than `none` sits here.

@@ -1,13 +1,18 @@
 //! HTTP/1.1 on one connection: one request after the other.
 
 use std::{
+    io,
     mem::MaybeUninit,
+    net::SocketAddr,
     pin::Pin,
     task::{Context, Waker},
     time::Duration,
 };
 
-use tokio::io::{AsyncRead as _, AsyncReadExt as _, AsyncWriteExt as _, ReadBuf};
+use tokio::{
+    io::{AsyncRead as _, AsyncReadExt as _, AsyncWriteExt as _, ReadBuf},
+    net::TcpStream,
+};
 
 use super::{lost::Lost, wire::Wire};
 use crate::{
@@ -19,7 +24,7 @@ use crate::{
 /// A connection that speaks HTTP/1.1. If it is dropped in the middle of an exchange it is reset, which abandons the answer:
 /// after an ordinary close the service would go on with its work.
 #[derive(Debug)]
-pub(super) struct Http1Connection {
+pub struct Http1Connection {
     wire: Box<dyn Wire>,
     is_busy: bool,
 }
@@ -29,10 +34,20 @@ impl Http1Connection {
         Self { wire, is_busy: false }
     }
 
+    /// A new connection without TLS.
+    ///
+    /// # Errors
+    /// The system's.
+    pub async fn plain(to: SocketAddr) -> io::Result<Self> {
+        let stream = TcpStream::connect(to).await?;
+        stream.set_nodelay(true)?;
+        Ok(Self::new(Box::new(stream)))
+    }
+
     /// True if the service has closed a kept connection meanwhile, or has sent what nobody asked for.
-    pub(super) fn is_stale(&mut self) -> bool {
+    pub fn is_stale(&mut self) -> bool {
         match self.wire.socket().peek(&mut [MaybeUninit::uninit()]) {
-            Err(error) => error.kind() != std::io::ErrorKind::WouldBlock,
+            Err(error) => error.kind() != io::ErrorKind::WouldBlock,
             // Tickets for later sessions come unasked.
             Ok(1..) if self.wire.is_secure() => {
                 let (mut byte, mut context) = ([0], Context::from_waker(Waker::noop()));
@@ -43,7 +58,10 @@ impl Http1Connection {
     }
 
     /// Sends a request and receives the answer into the inbox. True if the connection may be used again.
-    pub(super) async fn exchange(&mut self, request: &[u8], inbox: &mut Inbox) -> Result<bool, Lost> {
+    ///
+    /// # Errors
+    /// There is no whole answer.
+    pub async fn exchange(&mut self, request: &[u8], inbox: &mut Inbox) -> Result<bool, Lost> {
         inbox.clear();
         self.is_busy = true;
         let ended = self.converse(request, inbox).await;
@@ -53,7 +71,7 @@ impl Http1Connection {
     }
 
     async fn converse(&mut self, request: &[u8], inbox: &mut Inbox) -> Result<(), Lost> {
-        let broken = |error: std::io::Error| Lost::because(End::Broken, &tls::said(&error));
+        let broken = |error: io::Error| Lost::because(End::Broken, &tls::said(&error));
         self.wire.write_all(request).await.map_err(broken)?;
         self.wire.flush().await.map_err(broken)?;
         loop {

@@ -4,7 +4,7 @@ use crate::{host::End, http1::Http1Error};
 
 /// An exchange without an answer: how it ended, and why.
 #[derive(Debug, Clone)]
-pub(super) struct Lost {
+pub struct Lost {
     pub(super) end: End,
     /// Empty where there is nothing to add.
     pub(super) why: String,

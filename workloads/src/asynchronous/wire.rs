@@ -8,7 +8,7 @@ use tokio::{
 use tokio_rustls::client::TlsStream;
 
 /// The bytes of a connection.
-pub(super) trait Wire: AsyncRead + AsyncWrite + Unpin + fmt::Debug {
+pub(super) trait Wire: AsyncRead + AsyncWrite + Unpin + Send + fmt::Debug {
     /// The socket below.
     fn socket(&self) -> SockRef<'_>;
     /// True if bytes may arrive that no answer consists of.

@@ -3,6 +3,7 @@
 use std::{borrow::Cow, time::Duration};
 
 use controllers::{Note, RetryHint};
+use http::{HeaderMap, HeaderValue};
 use workloads::http1::names::NOTE;
 
 use super::RequestEnd;
@@ -32,6 +33,18 @@ pub fn headers(end: &RequestEnd, note: Option<Note>) -> impl Iterator<Item = (&'
     let reason = reason.map(|reason| (REFUSED, Cow::Borrowed(reason.name())));
     let note = note.map(|Note(number)| (NOTE, Cow::Owned(number.to_string())));
     [location, reason, advice, note].into_iter().flatten()
+}
+
+/// Puts these header lines on a reply.
+pub fn put_headers(end: &RequestEnd, note: Option<Note>, into: &mut HeaderMap) {
+    for (name, value) in headers(end, note) {
+        // Only the address of another node could be invalid, and that was checked at the start.
+        let value = match value {
+            Cow::Borrowed(value) => Some(HeaderValue::from_static(value)),
+            Cow::Owned(value) => HeaderValue::try_from(value).ok(),
+        };
+        value.into_iter().for_each(|value| drop(into.insert(name, value)));
+    }
 }
 
 /// The seconds of `Retry-After` for an answer of a service that says `unsaid` where the policy advises nothing. `has`: whether the answer

@@ -3,6 +3,7 @@
 use std::{
     io,
     net::{IpAddr, SocketAddr},
+    sync::Arc,
     time::Duration,
 };
 
@@ -18,7 +19,7 @@ use tokio::{
 use tokio_rustls::TlsConnector;
 
 use super::{
-    allowance::{Allowance, Bounded},
+    allowance::{self, Allowance},
     pool::OpenConnection,
     sender::Sender,
 };
@@ -94,7 +95,7 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let allowance = Allowance::new();
-    let stream = TokioIo::new(Bounded::http1(stream, &allowance));
+    let stream = TokioIo::new(allowance::http1(stream, Arc::clone(&allowance)));
     let (sender, connection) = http1::handshake(stream).await.map_err(io::Error::other)?;
     let connection = async move {
         let _place = place;
@@ -110,7 +111,7 @@ where
     let mut http = http2::Builder::new(TokioExecutor::new());
     http.initial_stream_window_size(WINDOWS.0).initial_connection_window_size(WINDOWS.1);
     let allowance = Allowance::new();
-    let stream = TokioIo::new(Bounded::http2(stream, &allowance));
+    let stream = TokioIo::new(allowance::http2(stream, Arc::clone(&allowance)));
     let (sender, connection) = http.handshake(stream).await.map_err(io::Error::other)?;
     tokio::spawn(async move {
         let _place = place;

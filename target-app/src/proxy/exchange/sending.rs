@@ -24,15 +24,7 @@ use crate::proxy::{
 };
 
 /// What came of sending a request: a backend's answer and the connection that it comes on, or the reason that there is none.
-pub(super) type Sent = Result<(Response<Incoming>, Lease), NoAnswer>;
-
-/// The reason that a request got no answer.
-pub(super) enum NoAnswer {
-    /// No backend has answered.
-    Trouble(Trouble),
-    /// None has in time.
-    TooLate,
-}
+pub(super) type Sent = Result<(Response<Incoming>, Lease), Trouble>;
 
 /// The body of a request, and how far it has got; without progress there is none.
 pub(super) struct Sending {
@@ -56,10 +48,10 @@ impl Exchange<'_> {
         };
         match sent {
             Some(Ok(response)) => Ok((response, lease)),
-            Some(Err(Unanswered { trouble, .. })) => Err(NoAnswer::Trouble(trouble)),
+            Some(Err(Unanswered { trouble, .. })) => Err(trouble),
             None => {
                 lease.failed(lease.backend());
-                Err(NoAnswer::TooLate) // the connection is closed with the lease: the answer may still come
+                Err(Trouble::TooLate) // the connection is closed with the lease: the answer may still come
             }
         }
     }
@@ -75,7 +67,7 @@ impl Exchange<'_> {
     ) -> Sent {
         let mut attempts = retries.begin(tags, &self.proxy.retry_counts);
         if !attempts.may_go().await {
-            return Err(NoAnswer::Trouble(Trouble::Withheld));
+            return Err(Trouble::Withheld);
         }
         let (mut upload, mut tried) = (upload, Vec::new());
         loop {
@@ -85,7 +77,7 @@ impl Exchange<'_> {
             let (end, body) = match &sent {
                 Some(Ok(response)) => (Attempted::Answered(response.status(), response.headers()), None),
                 Some(Err(Unanswered { trouble, unsent })) => (Attempted::Unanswered(*trouble), unsent.as_ref()),
-                None => (Attempted::TooLate, None),
+                None => (Attempted::Unanswered(Trouble::TooLate), None),
             };
             // A body that a backend has got a part of is not there any more.
             let is_whole = body.is_some() || progress.is_none();
@@ -93,10 +85,10 @@ impl Exchange<'_> {
             let again = attempts.ended(end, may) && attempts.may_go().await;
             upload = match (sent, again) {
                 (Some(Ok(response)), false) => return Ok((response, lease)),
-                (Some(Err(Unanswered { trouble, .. })), false) => return Err(NoAnswer::Trouble(trouble)),
+                (Some(Err(Unanswered { trouble, .. })), false) => return Err(trouble),
                 (None, _) => {
                     lease.failed(lease.backend());
-                    return Err(NoAnswer::TooLate);
+                    return Err(Trouble::TooLate);
                 }
                 (Some(Ok(response)), true) => {
                     discard(response, lease);
