@@ -6,6 +6,7 @@ mod many_hosts;
 #[allow(dead_code, reason = "the other binary's")]
 #[path = "../integration/program.rs"]
 mod program;
+mod walk;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

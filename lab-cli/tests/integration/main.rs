@@ -30,5 +30,4 @@ mod traps;
 mod trees;
 mod unread;
 mod virtual_time;
-mod walk;
 mod written_policy;

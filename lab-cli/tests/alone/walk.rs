@@ -6,7 +6,7 @@ use std::fs;
 use analysis::summary::RunSummary;
 use traces::UserModel;
 
-use crate::program;
+use crate::{alone, program};
 
 /// A session every 20 ms for 21 s, each with an account of its own: of two with one, the second would not find what the first has moved.
 /// They arrive however fast the service is; what is slow only queues.
@@ -32,6 +32,7 @@ const LEAST_P: f64 = 0.001;
 
 #[test]
 fn a_thousand_live_sessions_fit_the_matrix() {
+    let _alone = alone();
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("walk.yaml"), EXPERIMENT).expect("written");
     let mut lab = program::lab();
