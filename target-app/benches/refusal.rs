@@ -20,7 +20,7 @@ use controllers::{
 };
 use service_core::mail::CorpusSpec;
 use spec::{
-    App, EdgeSpec, TargetSpec, WorkSpec,
+    App, ArashiSpec, ConnectionSpec, EdgeSpec, TargetSpec, WorkSpec,
     wire::{Ready, SetPolicy},
 };
 use target_app::{control::client::ControlClient, mail::corpus, serve::serve_blocking};
@@ -66,20 +66,16 @@ fn main() {
 
 fn spec(database: &Path) -> TargetSpec {
     let processors = thread::available_parallelism().unwrap().get();
-    let app = App::Arashi {
-        database: database.to_owned(),
-        connections: 4,
-        work: WorkSpec::default(),
-        session_in_links: false,
-        full_text: false,
-        durability: spec::Durability::Normal,
-        stale: Duration::ZERO,
-    };
+    let (work, spec) = (WorkSpec::default(), ArashiSpec::default());
+    let app = App::Arashi { database: database.to_owned(), work, spec };
     let policy = PolicySpec { name: "none".to_owned(), place: None, settings: BTreeMap::new() };
     let objective = Objective { percentile: 90.0, response_time: Duration::from_secs(1) };
     TargetSpec {
         // Refusals are measured on kept connections: the cost of a new one is not theirs.
-        edge: EdgeSpec { connection_requests: 0, ..EdgeSpec::default() },
+        edge: EdgeSpec {
+            kept: ConnectionSpec { connection_requests: 0, ..ConnectionSpec::default() },
+            ..EdgeSpec::default()
+        },
         class: ClassRule::Header("User-Class".to_owned()),
         cpus: vec![processors - 1],
         die_with: Some(std::process::id()),

@@ -145,7 +145,7 @@ impl Drop for Open {
 /// The reader and writer of connections with these limits.
 pub(crate) fn http1_within(limits: &EdgeSpec) -> http1::Builder {
     let mut http = http1::Builder::new();
-    http.keep_alive(limits.keep_alive)
+    http.keep_alive(limits.kept.keep_alive)
         .header_read_timeout(None)
         .half_close(true)
         .max_buf_size(usize::try_from(limits.head_bytes).unwrap_or(usize::MAX));
@@ -236,11 +236,11 @@ fn finish(
     entry: Option<service_core::ledger::LedgerEntry>,
     conn: &Arc<Conn>,
 ) -> Response<Answered> {
-    let refused = app.edge.refusal_closes && matches!(answer.ending, LedgerEnding::Refused(_));
+    let refused = app.edge.kept.refusal_closes && matches!(answer.ending, LedgerEnding::Refused(_));
     let last = refused || app.draining.load(Ordering::Relaxed) || conn.is_used_up(&app.edge);
     let mut answer = answer;
     let has = |name: &str| answer.response.headers().contains_key(name);
-    if let Some(seconds) = request::retry_after(app.edge.retry_after, has) {
+    if let Some(seconds) = request::retry_after(app.edge.kept.retry_after, has) {
         answer.response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
     }
     let AppAnswer { response, ending } = if last { close(answer) } else { answer };

@@ -15,5 +15,4 @@ mod session;
 mod sign_in;
 pub mod store;
 
-pub use arashi::{Arashi, ArashiSettings};
-pub use session::SessionLimits;
+pub use arashi::Arashi;

@@ -17,7 +17,7 @@ pub use traces::PreviousPage;
 use crate::balance::{Balancer, Per};
 pub use behaviour::{Account, Behaviour, ConnectionHabit, FailureRule, Patience};
 pub use check::PlanError;
-pub use client::{ClientScope, ClientSpec};
+pub use client::{ClientPolicy, ClientScope, ClientSpec};
 pub use script::{
     AnswerCheck, Conduct, Extraction, MOST_BODY, PlanBranch, PlanItem, PlanStep, ScriptUsers, TestPlan, TokenPlace,
     ValueSource,

@@ -8,34 +8,35 @@ use controllers::{
     site::OnRefuse,
 };
 use installed::catalogue;
-use workloads::balance::Balancer;
+use workloads::{balance::Balancer, plan::ClientPolicy};
 
 use super::{
+    calls::CallChanges,
     client::client_key,
     fields::{Fields, join},
     hindsight::{BestStaticKeys, hindsight},
     keys::{Table, by, choice, count, flag, free, names, shapes, table, time},
     own_arm,
     own_target::{Base, own_target},
-    plan::{AppPlan, ArmPlan, ClientPolicy, Hindsight, SearchRange, Tree},
+    plan::{AppPlan, ArmPlan, Hindsight, SearchRange, Tree},
     policy::{Policy, check, is_known, parted, place_of_key, policy_and_settings, resolved, settings_of},
     policy_schema::{LabKeys, arm as arm_shape},
     problem::{Place, Problems},
     raw::{Entry, Node, Value},
     refusal::{OnRefuseKey, on_refuse},
-    tree::{self, BALANCERS, CallChangeKeys},
+    tree::{self, BALANCERS},
 };
 
 table! {
     /// Keys that the lab takes out of an arm's settings; the rest are the policy's.
     pub(super) struct ArmKeys as "ArmSettings" {
-        r#as: Option<String> = by::<String, _>(label).otherwise("the policy's name"), "The arm's name in tables and thresholds: letters, digits, - and _";
+        label: Option<String> = by::<String, _>(label).key("as").otherwise("the policy's name"), "The arm's name in tables and thresholds: letters, digits, - and _";
         place: Option<Seat> = choice::<_, String>(PLACES).otherwise("the policy's own"), "Where the policy is: at the listener, before the whole service, or at one or each stage";
         on_refuse: Option<OnRefuse> = by::<OnRefuseKey, _>(on_refuse).otherwise("as in `target`"), "As in `target`, for this arm alone";
         backlog: Option<u32> = count(1..=65_535).otherwise("as in `target`").example("128"), "Length of the kernel's listen queue. For `connections` it is the policy's own parameter";
         client: Option<ClientPolicy> = by::<Policy, _>(client_key).otherwise("as in `users`"), "A policy on the users' own side";
         services = free::<BTreeMap<String, Policy>>(), "Policies of single services of a tree, by name";
-        calls = free::<CallChangeKeys>(), "What differs in all calls between services";
+        calls = free::<CallChanges>(), "What differs in all calls between services";
         balancer: Option<Balancer> = choice::<_, String>(BALANCERS).otherwise("as each service has it"), "Which task gets a request, in all services of a tree";
         jitter: Option<Duration> = time(Duration::ZERO..=Duration::from_secs(3600)).otherwise("that of `virtual.link`").example("20ms"), "In virtual time: the largest additional delay of a message of this arm's users, drawn uniformly";
         direct: Option<bool> = flag().otherwise("false"), "own: users of this arm bypass the lab's proxy";
@@ -69,9 +70,7 @@ const PLACES: &[(&str, Seat)] =
 
 /// Reads `arms`. `base`: what is served, if that can be read.
 pub(crate) fn arms(fields: &Fields<'_>, base: Option<Base<'_>>) -> Vec<ArmPlan> {
-    if fields.node("arms").is_none() {
-        fields.missing("arms", "[none, seda]");
-    }
+    fields.wanted("arms", "[none, seda]");
     let mut arms: Vec<ArmPlan> = Vec::new();
     for node in fields.list("arms") {
         let Some(arm) = arm(node, base, fields.problems()) else { continue };
@@ -166,7 +165,7 @@ fn tree_of(base: Option<Base<'_>>) -> Option<&Tree> {
 }
 
 fn lab_keys(arm: &mut ArmPlan, fields: &Fields<'_>, base: Option<Base<'_>>) {
-    let ArmKeys { r#as: label, place, on_refuse, backlog, client, balancer, jitter, direct } = ArmKeys::read(fields);
+    let ArmKeys { label, place, on_refuse, backlog, client, balancer, jitter, direct } = ArmKeys::read(fields);
     if let Some(label) = label {
         arm.label = label;
     }
@@ -195,7 +194,7 @@ fn lab_keys(arm: &mut ArmPlan, fields: &Fields<'_>, base: Option<Base<'_>>) {
                 let wrong = services.find_map(|service| tree::deaf(balancer?, service.per));
                 wrong.into_iter().for_each(|(message, hint)| fields.problem(key, message, hint));
             }
-            _ => arm.calls = tree::call_changes(node, &fields.path(key), problems).unwrap_or_default(),
+            _ => arm.calls = fields.table::<CallChanges>(key).unwrap_or_default(),
         }
     }
 }

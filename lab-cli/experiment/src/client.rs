@@ -6,12 +6,11 @@ use analysis::text::suggestion;
 use controllers::{Class, Criticality, Place, catalogue::PolicySpec};
 use installed::catalogue;
 use schemars::json_schema;
-use workloads::plan::ClientScope;
+use workloads::plan::{ClientPolicy, ClientScope};
 
 use super::{
     fields::{Fields, count_in, join},
     keys::{Table, by, count, names, shapes, table},
-    plan::ClientPolicy,
     policy::{check, parted, policy_and_settings, settings_of},
     problem::Problems,
     raw::{Entry, Node, Value},
@@ -58,8 +57,7 @@ pub fn client(node: &Node, path: &str, problems: &Problems) -> Option<ClientPoli
     if !on_clients(&spec.name) {
         let all = catalogue().entries().map(|entry| entry.name).filter(|name| on_clients(name));
         let hint = format!("these do: {}", all.collect::<Vec<_>>().join(", "));
-        problems.add(&node.place, &path, "does not sit on the users' side", hint);
-        return None;
+        return problems.wrong(&node.place, &path, "does not sit on the users' side", hint);
     }
     Some(ClientPolicy { policy: spec.name, settings: spec.settings, scope })
 }

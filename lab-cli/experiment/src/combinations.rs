@@ -17,9 +17,7 @@ const MOST_ARMS: usize = 64;
 
 /// Writes out the arms of a file.
 pub(crate) fn write_out(root: &mut Node, problems: &Problems) {
-    let Value::Table(entries) = &mut root.value else { return };
-    let arms = entries.iter_mut().find(|entry| entry.key == "arms").map(|entry| &mut entry.node.value);
-    let Some(Value::List(arms)) = arms else { return };
+    let Some(arms) = root.list_mut("arms") else { return };
     *arms = std::mem::take(arms).into_iter().flat_map(|arm| arms_of(arm, problems)).collect();
 }
 

@@ -1,13 +1,13 @@
-//! `target.metrics`: which metrics of a service of one's own are read, and where.
+//! `target.metrics`: metrics that a service of one's own exports for Prometheus, of which an experiment reads some.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt, str::FromStr};
 
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::{
     fields::{Fields, join},
-    keys::{Table, by, table, text},
-    plan::{ExportedMetrics, MetricSeries},
+    keys::{by, table},
     raw::Value,
 };
 
@@ -33,23 +33,117 @@ const SERIES: &str = "write queue: app_queue_depth, or db: 'pool_in_use{pool=\"d
 
 table! {
     /// Metrics that a service exports.
-    pub(super) struct MetricsKeys as "Metrics" {
-        url: Option<String> = text().otherwise("/metrics").example("http://127.0.0.1:9100/metrics"), "Where the service exports them in Prometheus's text format: a path of the service, or a URL. It is asked once a second";
+    #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct ExportedMetrics as "Metrics" {
+        url: String = by::<String, _>(url).otherwise("/metrics").example("http://127.0.0.1:9100/metrics"), "Where the service exports them in Prometheus's text format: a path of the service, or a URL. It is asked once a second";
         read: BTreeMap<String, MetricSeries> = by::<BTreeMap<String, String>, _>(series).example("{queue: app_queue_depth, hits_per_s: cache_hits_total, db: 'pool_in_use{pool=\"db\"}'}"), "The series to read, by the names that they have in the lab. Several series of a metric are added up; a counter is shown as its growth per second";
     }
 }
 
-/// Reads the table.
-pub(super) fn exported_metrics(fields: &Fields<'_>, key: &str) -> Option<ExportedMetrics> {
-    let node = fields.node(key)?;
-    let inner = Fields::of_table::<MetricsKeys>(node, &fields.path(key), fields.problems())?;
-    let MetricsKeys { url, read } = MetricsKeys::read(&inner);
-    if inner.node("read").is_none() {
-        inner.missing("read", "{queue: app_queue_depth}");
+/// Series of one metric: those that have all these labels. Written as in Prometheus's text format: `pool_in_use{pool="db"}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct MetricSeries {
+    /// The name of the metric.
+    pub metric: String,
+    /// Labels and their values.
+    pub labels: BTreeMap<String, String>,
+}
+
+impl MetricSeries {
+    /// The series at the beginning of a line, and what follows it; `None`: the line begins otherwise.
+    ///
+    /// Label values have the format's escapes `\\`, `\"` and `\n`.
+    pub fn at_start(line: &str) -> Option<(Self, &str)> {
+        let (metric, mut rest) = name_at_start(line)?;
+        let mut labels = BTreeMap::new();
+        if let Some(inside) = rest.strip_prefix('{') {
+            rest = inside.trim_start();
+            while !rest.starts_with('}') {
+                let (label, after) = name_at_start(rest)?;
+                let (value, after) = quoted(after.trim_start().strip_prefix('=')?.trim_start())?;
+                labels.insert(label.to_owned(), value);
+                let after = after.trim_start();
+                rest = match after.strip_prefix(',') {
+                    Some(next) => next.trim_start(),
+                    None if after.starts_with('}') => after,
+                    None => return None,
+                };
+            }
+            rest = &rest[1..];
+        }
+        Some((Self { metric: metric.to_owned(), labels }, rest))
     }
-    let url = url.unwrap_or_else(|| "/metrics".to_owned());
+
+    /// True if `other` is of this metric and has all these labels.
+    pub fn includes(&self, other: &Self) -> bool {
+        let has = |(label, value): (&String, &String)| other.labels.get(label) == Some(value);
+        self.metric == other.metric && self.labels.iter().all(has)
+    }
+}
+
+/// A name of letters, digits, `_` and `:`, and what follows it.
+fn name_at_start(text: &str) -> Option<(&str, &str)> {
+    let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == ':')).unwrap_or(text.len());
+    let begins = text.chars().next().is_some_and(|first| !first.is_ascii_digit());
+    (end > 0 && begins).then(|| text.split_at(end))
+}
+
+/// The value between quotation marks, and what follows them.
+fn quoted(text: &str) -> Option<(String, &str)> {
+    let inside = text.strip_prefix('"')?;
+    let mut value = String::new();
+    let mut chars = inside.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '"' => return Some((value, &inside[at + 1..])),
+            '\\' => value.push(match chars.next()?.1 {
+                'n' => '\n',
+                other => other,
+            }),
+            c => value.push(c),
+        }
+    }
+    None
+}
+
+impl FromStr for MetricSeries {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::at_start(text.trim()).filter(|(_, rest)| rest.is_empty());
+        found.map(|(series, _)| series).ok_or_else(|| format!("{text:?} is no series of Prometheus's text format"))
+    }
+}
+
+impl TryFrom<String> for MetricSeries {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<MetricSeries> for String {
+    fn from(series: MetricSeries) -> Self {
+        series.to_string()
+    }
+}
+
+impl fmt::Display for MetricSeries {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.metric)?;
+        let escaped = |value: &str| value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
+        let labels: Vec<String> =
+            self.labels.iter().map(|(label, value)| format!("{label}=\"{}\"", escaped(value))).collect();
+        if labels.is_empty() { Ok(()) } else { write!(f, "{{{}}}", labels.join(",")) }
+    }
+}
+
+fn url(fields: &Fields<'_>, key: &str) -> String {
+    let url = fields.text(key).unwrap_or_else(|| "/metrics".to_owned());
     let no_url =
-        |why: &str| inner.problem("url", format!("{url:?} {why}"), "write /metrics, or http://127.0.0.1:9100/metrics");
+        |why: &str| fields.problem(key, format!("{url:?} {why}"), "write /metrics, or http://127.0.0.1:9100/metrics");
     match Url::parse(&url) {
         _ if url.starts_with('/') && !url.contains(|c: char| c.is_whitespace() || c.is_control()) => {}
         Ok(parsed) if parsed.scheme() != "http" || parsed.host_str().is_none_or(str::is_empty) => {
@@ -61,11 +155,11 @@ pub(super) fn exported_metrics(fields: &Fields<'_>, key: &str) -> Option<Exporte
         Ok(_) => {}
         Err(_) => no_url("is neither a path nor a URL"),
     }
-    Some(ExportedMetrics { url, read })
+    url
 }
 
 fn series(fields: &Fields<'_>, key: &str) -> BTreeMap<String, MetricSeries> {
-    let Some(node) = fields.node(key) else { return BTreeMap::new() };
+    let Some(node) = fields.wanted(key, "{queue: app_queue_depth}") else { return BTreeMap::new() };
     let Value::Table(entries) = &node.value else {
         fields.problem(key, format!("unexpected {}", node.value.shown()), SERIES);
         return BTreeMap::new();
@@ -103,6 +197,7 @@ fn series(fields: &Fields<'_>, key: &str) -> BTreeMap<String, MetricSeries> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::{Changes, plan::AppPlan, read};
 
     fn metrics(table: &str) -> Result<String, String> {
@@ -145,5 +240,34 @@ mod tests {
             let told = metrics(table).expect_err(table);
             assert!(told.contains(place) && told.contains(wanted), "{table}: {told}");
         }
+    }
+
+    #[test]
+    fn a_series_is_read_as_it_is_written() {
+        for (text, shown) in [
+            ("queue_depth", "queue_depth"),
+            ("job:queue:sum5m", "job:queue:sum5m"),
+            ("q{ pool = \"db\" , }", "q{pool=\"db\"}"),
+            // A value may hold all that ends something elsewhere.
+            (r#"q{b="a,b} \"c\" \\ \n",a=""}"#, r#"q{a="",b="a,b} \"c\" \\ \n"}"#),
+            ("q{}", "q"),
+        ] {
+            let series: MetricSeries = text.parse().expect(text);
+            assert_eq!(series.to_string(), shown);
+            assert_eq!(shown.parse(), Ok(series));
+        }
+        for wrong in ["", "7up", "q{a=b}", "q{a=\"b\"", "q{a=\"b\" c=\"d\"}", "q{a=\"b}", "q 7", "a-b", "q{=\"b\"}"] {
+            assert!(wrong.parse::<MetricSeries>().is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_series_includes_those_that_have_its_labels() {
+        let of = |text: &str| text.parse::<MetricSeries>().expect(text);
+        assert!(of("q").includes(&of("q{a=\"1\"}")));
+        assert!(of("q{a=\"1\"}").includes(&of("q{a=\"1\",b=\"2\"}")));
+        assert!(!of("q{a=\"1\"}").includes(&of("q{a=\"2\"}")));
+        assert!(!of("q{a=\"1\"}").includes(&of("q")));
+        assert!(!of("q").includes(&of("r")));
     }
 }

@@ -29,13 +29,12 @@ impl<'a> Fields<'a> {
     pub fn of(node: &'a Node, path: &str, known: &[&str], problems: &'a Problems) -> Option<Self> {
         let Value::Table(entries) = &node.value else {
             let example = known.first().copied().unwrap_or("key");
-            problems.add(
+            return problems.wrong(
                 &node.place,
                 path,
                 format!("expected a table, got {}", node.value.shown()),
                 format!("write {{{example}: …}}; keys: {}", known.join(", ")),
             );
-            return None;
         };
         for entry in entries {
             if !known.contains(&entry.key.as_str()) {
@@ -72,6 +71,21 @@ impl<'a> Fields<'a> {
         self.problems.add(place, &self.path(key), message, hint);
     }
 
+    /// Notes a problem with a key, which has no value then.
+    pub fn wrong<T>(&self, key: &str, message: impl Into<String>, hint: impl Into<String>) -> Option<T> {
+        self.problem(key, message, hint);
+        None
+    }
+
+    /// The value of a key that cannot be left out.
+    pub fn wanted(&self, key: &str, example: &str) -> Option<&'a Node> {
+        let node = self.node(key);
+        if node.is_none() {
+            self.missing(key, example);
+        }
+        node
+    }
+
     /// Notes that a key is missing.
     pub fn missing(&self, key: &str, example: &str) {
         self.problem(key, "is missing", format!("for example {key}: {example}"));
@@ -80,14 +94,11 @@ impl<'a> Fields<'a> {
     /// A time with its unit.
     pub fn time(&self, key: &str, range: RangeInclusive<Duration>) -> Option<Duration> {
         let node = self.node(key)?;
-        let time = time(node).unwrap_or_else(|hint| {
-            self.problem(key, format!("expected a duration, got {}", node.value.shown()), hint);
-            None
-        })?;
+        let time = time(node)
+            .unwrap_or_else(|hint| self.wrong(key, format!("expected a duration, got {}", node.value.shown()), hint))?;
         if !range.contains(&time) {
             let (min, max) = (range.start(), range.end());
-            self.problem(key, format!("{time:?} is out of range"), format!("{min:?} to {max:?}"));
-            return None;
+            return self.wrong(key, format!("{time:?} is out of range"), format!("{min:?} to {max:?}"));
         }
         Some(time)
     }
@@ -106,8 +117,7 @@ impl<'a> Fields<'a> {
             Value::Number(number) => format!("{number} is out of range"),
             _ => format!("expected a number, got {}", node.value.shown()),
         };
-        self.problem(key, message, format!("{} to {}", range.start(), range.end()));
-        None
+        self.wrong(key, message, format!("{} to {}", range.start(), range.end()))
     }
 
     /// Yes or no.
@@ -115,10 +125,7 @@ impl<'a> Fields<'a> {
         let node = self.node(key)?;
         match node.value {
             Value::Flag(flag) => Some(flag),
-            _ => {
-                self.problem(key, format!("expected true or false, got {}", node.value.shown()), "without quotes");
-                None
-            }
+            _ => self.wrong(key, format!("expected true or false, got {}", node.value.shown()), "without quotes"),
         }
     }
 
@@ -128,10 +135,7 @@ impl<'a> Fields<'a> {
         match &node.value {
             Value::Text(text) => Some(text.clone()),
             Value::Number(number) => Some(number.to_string()),
-            _ => {
-                self.problem(key, format!("expected a word, got {}", node.value.shown()), "");
-                None
-            }
+            _ => self.wrong(key, format!("expected a word, got {}", node.value.shown()), ""),
         }
     }
 
@@ -146,8 +150,7 @@ impl<'a> Fields<'a> {
         let node = self.node(key)?;
         let Value::Text(text) = &node.value else {
             let message = format!("expected a word, got {}", node.value.shown());
-            self.problem(key, message, format!("one of: {}", known.join(", ")));
-            return None;
+            return self.wrong(key, message, format!("one of: {}", known.join(", ")));
         };
         let found = known.iter().position(|word| word == text);
         if found.is_none() {

@@ -29,7 +29,7 @@ const OVERS: &[(&str, Over)] = &[
 
 table! {
     /// What is drawn of the result, by `lab reproduce`.
-    pub(super) struct FigureKeys as "Figure" {
+    pub(super) struct FigureKeys as "Figure" for FigurePlan {
         over: Over = first_of(OVERS), "The horizontal axis: phases by name (bars), their planned load, time, request types or arms (bars)";
         across: Option<String> = text().otherwise("what goes to the right"), "Label of the horizontal axis";
         scatter: bool = flag().or(false), "Do not join the points of a load";
@@ -41,12 +41,13 @@ table! {
         skip: f64 = number(0.0..=0.95).or(0.0), "Share of each phase to leave out at its beginning, in steps of 0.05";
         panels = free::<Vec<PanelKeys>>().required().example("[{title: goodput, draw: goodput}]"), "Panels, from top to bottom";
         note: Option<String> = text().example("Medians over ten seeds."), "A sentence under the figure";
+        ..FigurePlan::default()
     }
 
     /// A panel of a figure.
-    pub(super) struct PanelKeys as "Panel" {
-        title: Option<String> = text().wanted("90th percentile of response times"), "What is drawn, without its unit";
-        unit: Option<String> = text(), "Unit of the vertical axis. Times are drawn in seconds and have none here";
+    pub(super) struct PanelKeys as "Panel" for PanelPlan {
+        title: String = text().wanted("90th percentile of response times").filled(), "What is drawn, without its unit";
+        unit: String = text().filled(), "Unit of the vertical axis. Times are drawn in seconds and have none here";
         log: bool = flag().or(false), "Logarithmic vertical axis";
         limit = free::<BTreeMap<String, f64>>(), "A horizontal line with its name, in the unit of the panel (seconds for times)";
         arms = free::<Vec<String>>().otherwise("those of the figure"), "Arms to draw";
@@ -55,6 +56,7 @@ table! {
         draw = free::<DrawKey>().required(), "Measures, as in thresholds without arm and phase; several by name. Over time, a gauge without a statistic is drawn second by second, `gauge.users.p90_ms` by windows of five seconds";
         paper = free::<Vec<PaperCurveKeys>>().example("[{name: the paper, points: {16: 0.4, 128: 6.3}}]"), "The paper's own curves, dashed";
         printed = free::<BTreeMap<String, String>>().example("{mean of the spike: seda.spike.gauge.users.p90_ms.mean == 0.6s}"), "Numbers that the paper prints and draws nowhere, each with ours on the left";
+        ..PanelPlan::default()
     }
 
     /// A curve of the paper.
@@ -76,7 +78,8 @@ shapes! {
 pub fn figure(fields: &Fields<'_>, names: &KnownNames<'_>) -> Option<FigurePlan> {
     let node = fields.node("figure")?;
     let inner = Fields::of_table::<FigureKeys>(node, "figure", fields.problems())?;
-    let FigureKeys { over, across, scatter, cubic, log, skip, note } = FigureKeys::read(&inner);
+    let mut plan = FigureKeys::read(&inner);
+    let FigurePlan { over, log, scatter, cubic, skip, .. } = plan;
     if ((skip / STEP).round() * STEP - skip).abs() > 1e-9 {
         inner.problem(
             "skip",
@@ -93,19 +96,10 @@ pub fn figure(fields: &Fields<'_>, names: &KnownNames<'_>) -> Option<FigurePlan>
         }
     }
     let phases: Vec<&str> = names.phases.iter().map(|(name, _)| *name).collect();
-    let mut plan = FigurePlan {
-        over,
-        log,
-        arms: named(&inner, "arms", &names.arms),
-        phases: named(&inner, "phases", &phases),
-        across,
-        scatter,
-        cubic,
-        types: types(&inner, over, names),
-        skip: (skip / STEP).round() * STEP,
-        panels: Vec::new(),
-        note,
-    };
+    plan.arms = named(&inner, "arms", &names.arms);
+    plan.phases = named(&inner, "phases", &phases);
+    plan.types = types(&inner, over, names);
+    plan.skip = (skip / STEP).round() * STEP;
     if inner.list("panels").is_empty() {
         inner.missing("panels", "[{title: goodput, unit: requests/s, draw: goodput}]");
     }
@@ -146,7 +140,7 @@ fn named(fields: &Fields<'_>, key: &str, known: &[&str]) -> Vec<String> {
 }
 
 fn panel(fields: &Fields<'_>, figure: &FigurePlan, names: &KnownNames<'_>) -> Option<PanelPlan> {
-    let PanelKeys { title, unit, log } = PanelKeys::read(fields);
+    let mut panel = PanelKeys::read(fields);
     let draw = measures(fields, "draw", figure.over, names);
     let x = fields.node("x").and_then(|_| measures(fields, "x", figure.over, names).pop());
     if x.is_some() && figure.over != Over::Load {
@@ -162,21 +156,12 @@ fn panel(fields: &Fields<'_>, figure: &FigurePlan, names: &KnownNames<'_>) -> Op
     if times > 0 && times < draw.len() {
         fields.problem("draw", "times and plain numbers do not share an axis", "make two panels of them");
     }
-    if times > 0 && unit.is_some() {
+    if times > 0 && fields.node("unit").is_some() {
         fields.problem("unit", "times are drawn in seconds", "leave unit out");
     }
-    let mut panel = PanelPlan {
-        title: title.unwrap_or_default(),
-        unit: unit.unwrap_or_default(),
-        log,
-        limit: limit(fields),
-        arms: named(fields, "arms", &names.arms),
-        phases: of_panel,
-        x: x.map(|x| x.measure),
-        draw,
-        paper: Vec::new(),
-        printed: printed(fields, times > 0, names),
-    };
+    (panel.limit, panel.arms, panel.phases) = (limit(fields), named(fields, "arms", &names.arms), of_panel);
+    (panel.x, panel.draw) = (x.map(|x| x.measure), draw);
+    panel.printed = printed(fields, times > 0, names);
     let lines = figure.line_names(&panel, &names.arms, &phases);
     for (number, node) in fields.list("paper").iter().enumerate() {
         let path = fields.path(&format!("paper.{}", number + 1));
@@ -220,10 +205,7 @@ fn limit(fields: &Fields<'_>) -> Option<Limit> {
     let node = fields.node("limit")?;
     match pairs(node).as_deref() {
         Some([(name, at)]) => Some(Limit { name: name.clone(), at: *at }),
-        _ => {
-            fields.problem("limit", format!("unexpected {}", node.value.shown()), "a name and a number: {target: 10}");
-            None
-        }
+        _ => fields.wrong("limit", format!("unexpected {}", node.value.shown()), "a name and a number: {target: 10}"),
     }
 }
 
@@ -240,10 +222,7 @@ fn pairs(node: &Node) -> Option<Vec<(String, f64)>> {
 /// Reads one measure, or several by name.
 fn measures(fields: &Fields<'_>, key: &str, over: Over, names: &KnownNames<'_>) -> Vec<MeasurePlan> {
     let example = "response_time.p90, or {low: class-0.goodput, high: class-1.goodput}";
-    let Some(node) = fields.node(key) else {
-        fields.missing(key, example);
-        return Vec::new();
-    };
+    let Some(node) = fields.wanted(key, example) else { return Vec::new() };
     let written: Vec<(&str, &Node)> = match &node.value {
         Value::Text(_) => vec![("", node)],
         Value::Table(entries) => entries.iter().map(|entry| (entry.key.as_str(), &entry.node)).collect(),

@@ -133,8 +133,7 @@ fn of(fields: &Fields<'_>, key: &str) -> Option<String> {
         Value::Text(name) => Some(name.clone()),
         other => {
             let message = format!("expected a policy with a limit, got {}", other.shown());
-            fields.problem(key, message, "of: concurrency");
-            None
+            fields.wrong(key, message, "of: concurrency")
         }
     }
 }

@@ -21,15 +21,36 @@ pub use tables::{names, schema};
 /// - `queue: u32 = count(1..=1024).or(1), "description";` is read and kept;
 /// - `stages = free::<Stages>(), "description";` is not kept: the table's reader does what is to be done;
 /// - `pool = keys_of::<PoolKeys>("");` includes the keys of another table.
+///
+/// What is kept is a struct of the table's own, or one that is there: `struct SlowKeys as "Slow" for Slow`. Fields of that without a
+/// row have the values of a last line `..Slow::default()`.
 macro_rules! table {
-    ($($(#[doc = $about:literal])+ $vis:vis struct $name:ident as $title:literal {
-        $($key:ident $(: $type:ty)? = $kind:expr $(, $text:literal)?;)*
-    })+) => { $(
+    () => {};
+    ($(#[doc = $about:literal])+ $vis:vis struct $name:ident as $title:literal for $of:path { $($rows:tt)* } $($rest:tt)*) => {
         $(#[doc = $about])+
-        #[derive(Debug)]
-        $vis struct $name { $($($key: $type,)?)* }
-
+        $vis enum $name {}
+        $crate::keys::table!(@keys $name as $title for $of, concat!($($about),+), $($rows)*);
+        $crate::keys::table!($($rest)*);
+    };
+    (
+        $(#[doc = $about:literal])+ $(#[derive($($derive:path),+)])? $vis:vis struct $name:ident as $title:literal {
+            $($key:ident $(: $(#[$meta:meta])* $type:ty)? = $kind:expr $(, $text:literal)?;)*
+        }
+        $($rest:tt)*
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Debug $($(, $derive)+)?)]
+        $vis struct $name { $($($(#[$meta])* $vis $key: $type,)?)* }
+        $crate::keys::table!(@keys $name as $title for $name, concat!($($about),+), $($key $(: $type)? = $kind $(, $text)?;)*);
+        $crate::keys::table!($($rest)*);
+    };
+    (
+        @keys $name:ident as $title:literal for $of:path, $about:expr,
+        $($key:ident $(: $type:ty)? = $kind:expr $(, $text:literal)?;)* $(..$base:expr)?
+    ) => {
         impl $crate::keys::Table for $name {
+            type Value = $of;
+
             fn rows() -> Vec<$crate::keys::Row> {
                 use $crate::keys::{Declaration, of_type};
                 let mut rows = Vec::new();
@@ -37,15 +58,15 @@ macro_rules! table {
                 rows
             }
 
-            fn read(fields: &$crate::fields::Fields<'_>) -> Self {
+            fn read(fields: &$crate::fields::Fields<'_>) -> $of {
                 use $crate::keys::{Declaration, of_type};
                 $(let $key = of_type$(::<$type, _>)?($kind).read(fields, stringify!($key)); let _ = &$key;)*
-                Self { $($($key: std::convert::identity::<$type>($key),)?)* }
+                $of { $($($key: std::convert::identity::<$type>($key),)?)* $(..$base)? }
             }
         }
 
-        $crate::keys::shapes!(@of $name as $title = |generator| $crate::keys::schema(&<Self as $crate::keys::Table>::rows(), concat!($($about),+), generator));
-    )+ };
+        $crate::keys::shapes!(@of $name as $title = |generator| $crate::keys::schema(&<Self as $crate::keys::Table>::rows(), $about, generator));
+    };
 }
 pub(crate) use table;
 

@@ -4,9 +4,11 @@
 //! Files are read, and nothing else is done: no clock, no process, no network (`clippy.toml` beside this crate enforces it).
 
 pub mod arms;
+mod calls;
 mod classes;
 mod client;
 mod combinations;
+mod costs;
 mod exported_metrics;
 pub mod fields;
 mod figure;
@@ -14,6 +16,7 @@ pub mod hindsight;
 mod keys;
 pub mod library;
 mod load;
+mod mail;
 mod model;
 mod named_file;
 mod own_arm;
@@ -27,6 +30,7 @@ mod platform;
 mod policy;
 mod policy_schema;
 pub mod problem;
+mod rate;
 pub mod raw;
 mod read;
 mod recorded_requests;

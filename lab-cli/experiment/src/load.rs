@@ -7,8 +7,9 @@ use workloads::{background::BackgroundRole, plan::ArrivalLaw};
 use super::{
     fields::{Fields, join},
     keys::{Either, Table, by, count, first_of, flag, free, keys_of, table, text, time},
-    plan::{LoadStream, PhasePlan, Rate, Recording},
-    raw::{Node, Value},
+    plan::{LoadStream, PhasePlan, Recording},
+    rate::{Rate, rate, rate_of},
+    raw::Value,
 };
 
 pub(super) const TIMES: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(3600);
@@ -20,7 +21,7 @@ table! {
     /// A stretch of load: one of `users`, `sessions`, `requests`, or several `loads`.
     pub(super) struct PhaseKeys as "Phase" {
         name: Option<String> = text().otherwise("phase0, phase1, …"), "Name: letters, digits, - and _";
-        r#for: Option<Duration> = time(Duration::from_millis(100)..=Duration::from_secs(24 * 3600)).wanted("30s"), "Length of the phase";
+        duration: Option<Duration> = time(Duration::from_millis(100)..=Duration::from_secs(24 * 3600)).wanted("30s").key("for"), "Length of the phase";
         planned = keys_of::<PlannedKeys>("");
         arrivals = keys_of::<ArrivalKeys>("");
         loads = free::<Vec<LoadKeys>>(), "Several loads at once";
@@ -94,7 +95,7 @@ pub(super) fn phases(fields: &Fields<'_>, trace: Option<&Recording>) -> Vec<Phas
     for (index, node) in nodes.iter().enumerate() {
         let path = join("users.phases", &index.to_string());
         let Some(inner) = Fields::of_table::<PhaseKeys>(node, &path, fields.problems()) else { continue };
-        let PhaseKeys { name, r#for: duration, fresh_policy, steady } = PhaseKeys::read(&inner);
+        let PhaseKeys { name, duration, fresh_policy, steady } = PhaseKeys::read(&inner);
         let name = name.unwrap_or_else(|| format!("phase{index}"));
         if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') || name.is_empty() {
             inner.problem("name", format!("{name:?} is not a valid phase name"), "letters, digits, - and _");
@@ -130,8 +131,7 @@ fn load(fields: &Fields<'_>) -> Option<LoadStream> {
     let kinds: Vec<&str> = all.into_iter().filter(|key| fields.node(key).is_some()).collect();
     let [kind] = kinds[..] else {
         let known = "expected one of users, sessions and requests (in loads also idle, checks and churn)";
-        fields.problem("users", known, "for example users: 100");
-        return None;
+        return fields.wrong("users", known, "for example users: 100");
     };
     for (key, of) in [("every", "checks"), ("anew", "checks"), ("ask", "churn")] {
         if fields.node(key).is_some() && kind != of {
@@ -141,9 +141,7 @@ fn load(fields: &Fields<'_>) -> Option<LoadStream> {
     let role = match kind {
         "idle" => Some(BackgroundRole::Idle),
         "checks" => {
-            if fields.node("every").is_none() {
-                fields.missing("every", "10s");
-            }
+            fields.wanted("every", "10s");
             let BackgroundKeys { every, anew, .. } = BackgroundKeys::read(fields);
             Some(BackgroundRole::Checker { every: every?, anew })
         }
@@ -152,7 +150,7 @@ fn load(fields: &Fields<'_>) -> Option<LoadStream> {
     if kind == "users" || role.is_some() {
         let (from, to) = match &fields.node(kind)?.value {
             Value::Table(_) => {
-                let UsersSpan { from, to } = fields.table(kind)?;
+                let UsersSpan { from, to } = fields.table::<UsersSpan>(kind)?;
                 (from?, to?)
             }
             _ => {
@@ -168,50 +166,18 @@ fn load(fields: &Fields<'_>) -> Option<LoadStream> {
     let node = fields.node(kind)?;
     let (from, to) = match &node.value {
         Value::Table(_) => {
-            let RateSpan { from, to } = fields.table(kind)?;
+            let RateSpan { from, to } = fields.table::<RateSpan>(kind)?;
             (from, to)
         }
         _ => (rate(node), rate(node)),
     };
     let (Some(from), Some(to)) = (from, to) else {
-        fields.problem(
-            kind,
-            format!("expected a rate, got {}", node.value.shown()),
-            "write 100/s, 0.5x (times the capacity) or {from: 10/s, to: 100/s}",
-        );
-        return None;
+        let hint = "write 100/s, 0.5x (times the capacity) or {from: 10/s, to: 100/s}";
+        return fields.wrong(kind, format!("expected a rate, got {}", node.value.shown()), hint);
     };
     Some(match kind {
         "sessions" => LoadStream::Sessions { from, to, law, class },
         "churn" => LoadStream::Churn { from, to, law, ask: BackgroundKeys::read(fields).ask, class },
         _ => LoadStream::Requests { from, to, law, class },
     })
-}
-
-/// The same, of a key.
-fn rate_of(fields: &Fields<'_>, key: &str) -> Option<Rate> {
-    rate(fields.node(key)?)
-}
-
-/// `100/s`, `10k/s`, `60/m`, `0.5x`.
-pub(super) fn rate(node: &Node) -> Option<Rate> {
-    let Value::Text(text) = &node.value else { return None };
-    let number = |digits: &str, factor: f64| {
-        let (digits, factor) = match digits.strip_suffix('k') {
-            Some(digits) => (digits, factor * 1e3),
-            None => (digits, factor),
-        };
-        let rate = digits.trim().parse::<f64>().ok()? * factor;
-        (rate.is_finite() && rate >= 0.0).then_some(rate)
-    };
-    if let Some(times) = text.strip_suffix('x') {
-        return number(times, 1.0).map(Rate::OfCapacity);
-    }
-    let (digits, unit) = text.split_once('/')?;
-    let factor = match unit.trim() {
-        "s" => 1.0,
-        "m" | "min" => 1.0 / 60.0,
-        _ => return None,
-    };
-    number(digits, factor).map(Rate::PerSecond)
 }

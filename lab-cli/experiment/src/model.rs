@@ -67,18 +67,13 @@ pub(super) fn model(
         match read_model(&path) {
             Ok(model) => {
                 if let Err(problem) = workloads::mail::check_model(&model) {
-                    fields.problem(
-                        "model",
-                        format!("{name} {problem}"),
-                        "states are Arashi's request types: docs/traces.md",
-                    );
-                    return None;
+                    let hint = "states are Arashi's request types: docs/traces.md";
+                    return fields.wrong("model", format!("{name} {problem}"), hint);
                 }
                 (model, Some(path))
             }
             Err(message) => {
-                fields.problem("model", message, "arashi, url, script, or the path of a user model (.yaml)");
-                return None;
+                return fields.wrong("model", message, "arashi, url, script, or the path of a user model (.yaml)");
             }
         }
     };

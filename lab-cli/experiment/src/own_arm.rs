@@ -5,11 +5,11 @@ use controllers::{
     catalogue::{PolicySpec, Setting},
 };
 use installed::catalogue;
-use workloads::plan::ClientScope;
+use workloads::plan::{ClientPolicy, ClientScope};
 
 use super::{
     fields::join,
-    plan::{ArmPlan, ClientPolicy},
+    plan::ArmPlan,
     policy::{place_of_key, resolved},
     problem::Problems,
     raw::Node,

@@ -1,29 +1,117 @@
-//! `target.url` and `target.command`: a service that is not the lab's.
+//! `target.url` and `target.command`: a service that is not the lab's, by its address, or by the command that starts it.
 
-use std::path::PathBuf;
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    ops::Not,
+    path::PathBuf,
+};
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use url::Url;
+use workloads::{HttpVersion, TlsOptions};
 
 use super::{
-    exported_metrics::{MetricsKeys, exported_metrics},
+    exported_metrics::ExportedMetrics,
     fields::Fields,
-    keys::{Table, by, count, flag, table, text},
-    plan::{CommandWords, ExportedMetrics, OwnService, PORT},
+    keys::{Table, by, count, flag, table, table_of},
+    named_file,
 };
+
+/// The placeholder of the free port in a command.
+pub const PORT: &str = "{port}";
 
 table! {
     /// A service of one's own.
-    pub(super) struct OwnKeys as "OwnService" {
-        url: Option<String> = text().shared().example("http://127.0.0.1:8080"), "A service of your own that runs already, or where the `command` listens. In place of `app`; see [your service](your-service.md)";
-        command: Option<String> = text().shared().example("\"./my-service --port {port}\""), "A service of your own, started for each arm on the target's processor and ended after it; split into words without a shell. `{port}` (and `PORT` in its environment) is a free port";
-        ready: Option<String> = text().otherwise("/").shared().example("/health"), "The path that answers, with anything but a 5xx, once the service takes requests";
-        reset: Option<String> = text().shared().example("./restore-database.sh"), "A command to run before each arm, before the service starts";
-        concurrency: Option<u32> = count(1..=65_535).otherwise("the plant's, else 64").shared().example("4"), "How many requests the service works on in parallel, for policies that keep a queue (`codel`): they hold further ones";
-        metrics: Option<ExportedMetrics> = by::<MetricsKeys, _>(exported_metrics).shared().example("{read: {queue: app_queue_depth}}"), "Metrics that the service exports for Prometheus, shown beside what its clients see: in the live view, in reports, and for thresholds as `gauge.service.queue`";
-        pid: Option<u32> = count(1..=4_194_304).shared().example("4711"), "The process of a service that runs already, for its CPU time and memory; without it, the process that listens at the `url`, if it can be seen";
-        cacert: Option<String> = text().shared().example("ca.pem"), "A file with certificates of authorities, in place of the system's, that a service at an `https` `url` shows one of (PEM)";
-        insecure: bool = flag().or(false), "A service at an `https` `url` may show any certificate";
-        http2: bool = flag().or(false), "The service is spoken to in HTTP/2, without TLS by prior knowledge (h2c); users speak HTTP/1.1 to the lab's proxy before it. Without it: what TLS negotiates, or HTTP/1.1";
+    #[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
+    pub struct OwnService as "OwnService" {
+        url: #[serde(default, skip_serializing_if = "Option::is_none")] Option<String> = by::<String, _>(base).shared().example("http://127.0.0.1:8080"), "A service of your own that runs already, or where the `command` listens. In place of `app`; see [your service](your-service.md)";
+        command: #[serde(default, skip_serializing_if = "Option::is_none")] Option<CommandWords> = by::<String, _>(words).shared().example("\"./my-service --port {port}\""), "A service of your own, started for each arm on the target's processor and ended after it; split into words without a shell. `{port}` (and `PORT` in its environment) is a free port";
+        ready: String = by::<String, _>(ready).otherwise("/").shared().example("/health"), "The path that answers, with anything but a 5xx, once the service takes requests";
+        reset: #[serde(default, skip_serializing_if = "Option::is_none")] Option<CommandWords> = by::<String, _>(words).shared().example("./restore-database.sh"), "A command to run before each arm, before the service starts";
+        concurrency: #[serde(default, skip_serializing_if = "Option::is_none")] Option<u32> = count(1..=65_535).otherwise("the plant's, else 64").shared().example("4"), "How many requests the service works on in parallel, for policies that keep a queue (`codel`): they hold further ones";
+        metrics: #[serde(default, skip_serializing_if = "Option::is_none")] Option<ExportedMetrics> = table_of::<ExportedMetrics>().shared().example("{read: {queue: app_queue_depth}}"), "Metrics that the service exports for Prometheus, shown beside what its clients see: in the live view, in reports, and for thresholds as `gauge.service.queue`";
+        pid: #[serde(default, skip)] Option<u32> = count(1..=4_194_304).shared().example("4711"), "The process of a service that runs already, for its CPU time and memory; without it, the process that listens at the `url`, if it can be seen";
+        cacert: #[serde(default, skip)] Option<PathBuf> = by::<String, _>(file).shared().example("ca.pem"), "A file with certificates of authorities, in place of the system's, that a service at an `https` `url` shows one of (PEM)";
+        insecure: #[serde(default, skip_serializing_if = "Not::not")] bool = flag().or(false), "A service at an `https` `url` may show any certificate";
+        http2: #[serde(default, skip_serializing_if = "Not::not")] bool = flag().or(false), "The service is spoken to in HTTP/2, without TLS by prior knowledge (h2c); users speak HTTP/1.1 to the lab's proxy before it. Without it: what TLS negotiates, or HTTP/1.1";
+    }
+}
+
+/// A command, split into words as by a shell, though no shell runs it. The manifest has the name of its program alone, since
+/// arguments and folders may be confidential.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandWords(pub Vec<String>);
+
+impl CommandWords {
+    /// The command with the port filled in.
+    pub fn with_port(&self, port: u16) -> Self {
+        Self(self.0.iter().map(|word| word.replace(PORT, &port.to_string())).collect())
+    }
+
+    /// True if the command has a placeholder for the port.
+    pub fn has_port(&self) -> bool {
+        self.0.iter().any(|word| word.contains(PORT))
+    }
+
+    /// The name of the program, without its folder.
+    pub fn program(&self) -> &str {
+        let first = self.0.first().map_or("", String::as_str);
+        first.rsplit('/').next().unwrap_or(first)
+    }
+}
+
+impl Serialize for CommandWords {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.program())
+    }
+}
+
+impl<'de> Deserialize<'de> for CommandWords {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(vec![String::deserialize(deserializer)?]))
+    }
+}
+
+impl OwnService {
+    /// The name of the service in lines and tables: its program, or its URL.
+    pub fn shown(&self) -> &str {
+        match (&self.command, &self.url) {
+            (Some(command), _) => command.program(),
+            (None, Some(url)) => url,
+            (None, None) => "the service",
+        }
+    }
+
+    /// The URL at which it is reached, if its command was given `port`.
+    pub fn url_at(&self, port: Option<u16>) -> String {
+        let at = SocketAddr::from((Ipv4Addr::LOCALHOST, port.unwrap_or_default()));
+        self.url.clone().unwrap_or_else(|| format!("http://{at}"))
+    }
+
+    /// Transport to the service.
+    ///
+    /// # Errors
+    /// The file of certificates cannot be read, or has none: the reason, in words.
+    pub fn transport(&self) -> Result<(TlsOptions, HttpVersion), String> {
+        let of_file = |path: &PathBuf| {
+            let pem = named_file::text(path)?.into_bytes();
+            #[cfg(feature = "live")]
+            workloads::tls::authorities(&pem).map_err(|problem| format!("{}: {problem}", path.display()))?;
+            Ok::<_, String>(pem)
+        };
+        let authorities = self.cacert.as_ref().map(of_file).transpose()?;
+        let version = if self.http2 { HttpVersion::Http2 } else { HttpVersion::Auto };
+        Ok((TlsOptions { insecure: self.insecure, authorities, identity: None }, version))
+    }
+
+    /// Caution for a live run of so many turns of arms: a service that runs already keeps what an arm leaves in it.
+    pub fn live_caution(&self, turns: usize) -> Option<String> {
+        let keeps = self.command.is_none() && self.reset.is_none() && turns > 1;
+        keeps.then(|| {
+            "the service runs on from arm to arm, and what one leaves in it (queues, caches, connections) the next one finds: \
+             `command` starts it anew for each, `reset` runs a command before each"
+                .to_owned()
+        })
     }
 }
 
@@ -34,56 +122,55 @@ pub fn is_own(fields: &Fields<'_>) -> bool {
 
 /// Reads the keys of the table.
 pub fn own_service(fields: &Fields<'_>) -> Option<OwnService> {
-    let OwnKeys { url, command, ready, reset, concurrency, metrics, pid, cacert, insecure, http2 } =
-        OwnKeys::read(fields);
-    let url = url.and_then(|url| base(fields, &url));
-    let command = command.and_then(|command| words(fields, "command", &command));
-    let reset = reset.and_then(|reset| words(fields, "reset", &reset));
-    if let (Some(command), None) = (&command, fields.node("url"))
+    let service = OwnService::read(fields);
+    if let (Some(command), None) = (&service.command, fields.node("url"))
         && !command.has_port()
     {
         let hint = format!("write {PORT} where the port goes, or url: http://127.0.0.1:8080 if it has a fixed one");
         fields.problem("command", "it is not said where it listens", hint);
     }
-    if pid.is_some() && command.is_some() {
+    if service.pid.is_some() && service.command.is_some() {
         fields.problem("pid", "belongs to a service that runs already", "leave it out: the lab starts this one");
     }
-    let ready = ready.unwrap_or_else(|| "/".to_owned());
-    if !ready.starts_with('/') || ready.contains(|c: char| c.is_whitespace() || c.is_control()) {
-        fields.problem("ready", format!("{ready:?} is not a path"), "write /health");
+    let secure = service.url.as_ref().is_some_and(|url| url.starts_with("https:"));
+    for (key, given) in [("cacert", service.cacert.is_some()), ("insecure", service.insecure)] {
+        if given && !secure {
+            let hint = "write url: https://127.0.0.1:8443";
+            fields.problem(key, "is about certificates, and this service has none", hint);
+        }
     }
-    let secure = url.as_ref().is_some_and(|url| url.starts_with("https:"));
-    for (key, _) in [("cacert", cacert.is_some()), ("insecure", insecure)].iter().filter(|(_, given)| *given && !secure)
-    {
-        fields.problem(key, "is about certificates, and this service has none", "write url: https://127.0.0.1:8443");
-    }
-    let cacert = cacert.map(|named| fields.file("cacert").unwrap_or_else(|| PathBuf::from(named)));
-    let service = OwnService { url, command, ready, reset, concurrency, metrics, pid, cacert, insecure, http2 };
     if let Err(problem) = service.transport() {
         fields.problem("cacert", problem, "name a file of certificates in PEM");
     }
     (service.url.is_some() || service.command.is_some()).then_some(service)
 }
 
+fn ready(fields: &Fields<'_>, key: &str) -> String {
+    let ready = fields.text(key).unwrap_or_else(|| "/".to_owned());
+    if !ready.starts_with('/') || ready.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        fields.problem(key, format!("{ready:?} is not a path"), "write /health");
+    }
+    ready
+}
+
+fn file(fields: &Fields<'_>, key: &str) -> Option<PathBuf> {
+    let named = fields.text(key)?;
+    Some(fields.file(key).unwrap_or_else(|| named.into()))
+}
+
 /// Reads scheme, host and port; the paths are under `users`.
-fn base(fields: &Fields<'_>, text: &str) -> Option<String> {
+fn base(fields: &Fields<'_>, key: &str) -> Option<String> {
+    let text = fields.text(key)?;
     let example = "write http://127.0.0.1:8080";
     // `localhost:8080` would be a scheme and a path, and `127.0.0.1:8080` is neither.
     if !text.contains("://") {
         let host = text.split('/').next().unwrap_or_default();
-        fields.problem(
-            "url",
-            format!("{text:?} does not begin with http:// or https://"),
-            format!("write http://{host}"),
-        );
-        return None;
+        let message = format!("{text:?} does not begin with http:// or https://");
+        return fields.wrong("url", message, format!("write http://{host}"));
     }
-    let url = match Url::parse(text) {
+    let url = match Url::parse(&text) {
         Ok(url) => url,
-        Err(error) => {
-            fields.problem("url", format!("{text:?} is no URL: {error}"), example);
-            return None;
-        }
+        Err(error) => return fields.wrong("url", format!("{text:?} is no URL: {error}"), example),
     };
     let problem = if !matches!(url.scheme(), "http" | "https") {
         Some(("the lab speaks HTTP to a service", example))
@@ -97,23 +184,16 @@ fn base(fields: &Fields<'_>, text: &str) -> Option<String> {
         None
     };
     if let Some((message, hint)) = problem {
-        fields.problem("url", message, hint);
-        return None;
+        return fields.wrong("url", message, hint);
     }
     Some(url.as_str().trim_end_matches('/').to_owned())
 }
 
-fn words(fields: &Fields<'_>, key: &str, text: &str) -> Option<CommandWords> {
-    match shlex::split(text) {
+fn words(fields: &Fields<'_>, key: &str) -> Option<CommandWords> {
+    match shlex::split(&fields.text(key)?) {
         Some(words) if !words.is_empty() => Some(CommandWords(words)),
-        Some(_) => {
-            fields.problem(key, "it is empty", "write ./my-service --port {port}");
-            None
-        }
-        None => {
-            fields.problem(key, "a quotation mark is not closed, or a backslash ends it", "quote as in a shell");
-            None
-        }
+        Some(_) => fields.wrong(key, "it is empty", "write ./my-service --port {port}"),
+        None => fields.wrong(key, "a quotation mark is not closed, or a backslash ends it", "quote as in a shell"),
     }
 }
 

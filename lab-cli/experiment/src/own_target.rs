@@ -24,12 +24,11 @@ pub struct Base<'a> {
 /// Reads an arm's `target: {workers: 4}`: its keys replace those of the experiment's target, one by one.
 pub fn own_target(node: &Node, base: Base<'_>, path: &str, problems: &Problems) -> Option<Box<OwnTarget>> {
     let Value::Table(changes) = &node.value else {
-        problems.add(&node.place, path, format!("unexpected {}", node.value.shown()), "write {workers: 4}");
-        return None;
+        return problems.wrong(&node.place, path, format!("unexpected {}", node.value.shown()), "write {workers: 4}");
     };
     if matches!(base.target.app, AppPlan::Tree(_)) {
-        problems.add(&node.place, path, "an arm changes no tree's services", "change policies (services) or calls");
-        return None;
+        let hint = "change policies (services) or calls";
+        return problems.wrong(&node.place, path, "an arm changes no tree's services", hint);
     }
     let (shared, changeable): (Vec<_>, Vec<_>) = TargetKeys::rows().into_iter().partition(|row| row.shared);
     let has = |rows: &[Row], key: &str| rows.iter().any(|row| row.key == key);

@@ -44,11 +44,11 @@ const PAUSE_LAWS: &[Case<Think>] = &[
         fields.time(key, ANY_TIME).map(|mean| Think::Exponential { mean })
     }),
     Case::new::<UniformKeys>("uniform", "Uniform between `min` and `max`", |fields, key| {
-        let UniformKeys { min, max } = fields.table(key)?;
+        let UniformKeys { min, max } = fields.table::<UniformKeys>(key)?;
         Some(Think::Uniform { min: min?, max: max? })
     }),
     Case::new::<LognormalKeys>("lognormal", "Lognormal with this median", |fields, key| {
-        let LognormalKeys { median, sigma } = fields.table(key)?;
+        let LognormalKeys { median, sigma } = fields.table::<LognormalKeys>(key)?;
         Some(Think::Lognormal { median: median?, sigma: sigma? })
     }),
 ];
@@ -57,10 +57,7 @@ const PAUSE_LAWS: &[Case<Think>] = &[
 pub(super) fn law(fields: &Fields<'_>, key: &str) -> Option<Think> {
     let node = fields.node(key)?;
     let hint = "write 20ms, {exponential: 5s}, {uniform: {min: 5s, max: 10s}} or {lognormal: {median: 5s, sigma: 1}}";
-    let wrong = || {
-        fields.problem(key, format!("expected a law of pauses, got {}", node.value.shown()), hint);
-        None
-    };
+    let wrong = || fields.wrong(key, format!("expected a law of pauses, got {}", node.value.shown()), hint);
     match &node.value {
         Value::Text(text) => parse_time(text).map(Think::Constant).or_else(wrong),
         Value::Number(number) if *number == 0.0 => Some(Think::Constant(Duration::ZERO)),

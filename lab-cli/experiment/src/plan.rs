@@ -4,11 +4,8 @@ mod aa_pairs;
 mod arm;
 mod capacity;
 mod classes;
-mod client;
-mod exported_metrics;
 mod hindsight;
 mod measures;
-mod own_service;
 mod recording;
 mod script;
 mod services;
@@ -35,19 +32,24 @@ use workloads::sim::LinkSpec;
 
 use arm::steers_by;
 
+pub use crate::{
+    calls::CallChanges,
+    costs::CostChanges,
+    exported_metrics::{ExportedMetrics, MetricSeries},
+    mail::Mail,
+    own_service::{CommandWords, OwnService, PORT},
+    rate::Rate,
+};
 pub use arm::{ArmPlan, OwnTarget};
 pub(crate) use classes::classes;
-pub use client::ClientPolicy;
-pub use exported_metrics::{ExportedMetrics, MetricSeries};
 pub use hindsight::{Foreknowledge, Hindsight, SearchRange};
-pub use own_service::{CommandWords, OwnService, PORT};
 pub use recording::{Cut, Played, Recording};
 pub(crate) use script::concealed_plan;
 pub use script::preview;
-pub use services::{CallChanges, Tree, TreeCall, TreeService};
-pub use simulation::{CostChanges, Simulation, read_plant};
-pub use target::{AppPlan, ArashiPlan, Mail, TargetPlan, Work};
-pub use users::{LoadStream, Model, PhasePlan, Rate, UsersPlan, concealed, policy_resets, replayed};
+pub use services::{Tree, TreeService};
+pub use simulation::{Simulation, read_plant};
+pub use target::{AppPlan, ArashiPlan, TargetPlan, Work};
+pub use users::{LoadStream, Model, PhasePlan, UsersPlan, concealed, policy_resets, replayed};
 
 /// A whole experiment. It is read back from a run's manifest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -9,8 +9,8 @@ use workloads::balance::Per;
 use super::{
     fields::{Fields, join},
     keys::{Table, count, free, number, table, time},
-    load::rate,
-    plan::{Rate, TreeService},
+    plan::TreeService,
+    rate::per_second,
     raw::{Entry, Node, Value},
 };
 
@@ -19,8 +19,8 @@ const MINUTES: fn(u64) -> Duration = |minutes| Duration::from_secs(60 * minutes)
 
 table! {
     /// Cataclysm's control plane: nodes of one pool are the servers and sentries of applications, or free.
-    pub(super) struct PlatformKeys as "Platform" {
-        nodes: Option<u32> = count(2..=100).required(), "Size of the pool. Each service of an application may have a task on each node; a node is one task at a time";
+    pub(super) struct PlatformKeys as "Platform" for PlatformSpec {
+        nodes: u32 = count(2..=100).filled().required(), "Size of the pool. Each service of an application may have a task on each node; a node is one task at a time";
         applications = free::<BTreeMap<String, ApplicationKeys>>().required(), "Applications, by the service that is their servers";
         period: Duration = time(TIMES).or(MINUTES(30)), "Time between two predictive invocations, which partition all servers anew";
         drop_share: f64 = number(0.001..=0.999).or(0.5).example("0.3"), "Share of refused requests above which an application gets servers at once";
@@ -32,6 +32,7 @@ table! {
         high_for: Duration = time(TIMES).or(Duration::from_secs(30)), "How long the CPU share must be above `high_cpu`";
         low_cpu: f64 = number(0.0..=1.0).or(0.2).example("0.1"), "CPU share below which a sentry is released, unless it is the last one";
         low_for: Duration = time(TIMES).or(MINUTES(5)).example("120s"), "How long the CPU share must be below `low_cpu`";
+        ..PlatformSpec::default()
     }
 
     /// An application of a platform.
@@ -54,12 +55,9 @@ pub(super) fn platform(fields: &Fields<'_>, services: &mut [TreeService]) -> Opt
     let node = fields.node("platform")?;
     let inner = Fields::of_table::<PlatformKeys>(node, &fields.path("platform"), fields.problems())?;
     let keys = PlatformKeys::read(&inner);
-    let Some(nodes) = keys.nodes else {
-        if inner.node("nodes").is_none() {
-            inner.missing("nodes", "11");
-        }
+    if inner.wanted("nodes", "11").is_none() || keys.nodes == 0 {
         return None;
-    };
+    }
     let Some(Value::Table(entries)) = inner.node("applications").map(|node| &node.value) else {
         inner.missing("applications", "{back: {sentries: front, min_servers: 3}}");
         return None;
@@ -74,25 +72,10 @@ pub(super) fn platform(fields: &Fields<'_>, services: &mut [TreeService]) -> Opt
     for service in services.iter_mut() {
         let is_part = |of: &ApplicationSpec| [&of.sentries, &of.servers].contains(&&service.name);
         if applications.iter().any(is_part) {
-            service.tasks = nodes;
+            service.spec.tasks = keys.nodes;
         }
     }
-    let PlatformKeys { period, drop_share, drop_window, step, apart, trend_limit, .. } = keys;
-    let PlatformKeys { high_cpu, high_for, low_cpu, low_for, .. } = keys;
-    let spec = PlatformSpec {
-        nodes,
-        applications,
-        period,
-        drop_share,
-        drop_window,
-        step,
-        apart,
-        trend_limit,
-        high_cpu,
-        high_for,
-        low_cpu,
-        low_for,
-    };
+    let spec = PlatformSpec { applications, ..keys };
     if let Err(error) = spec.check() {
         // The other keys have the names of the settings.
         let key = match error.place {
@@ -100,8 +83,7 @@ pub(super) fn platform(fields: &Fields<'_>, services: &mut [TreeService]) -> Opt
             "revenue" | "sla" | "min_servers" => "applications",
             place => place,
         };
-        inner.problem(key, error.requirement, "see `platform` in docs/experiments.md");
-        return None;
+        return inner.wrong(key, error.requirement, "see `platform` in docs/experiments.md");
     }
     Some(spec)
 }
@@ -134,20 +116,17 @@ fn application(
     let fields = Fields::of_table::<ApplicationKeys>(node, path, problems)?;
     let keys = ApplicationKeys::read(&fields);
     let names: Vec<&str> = services.iter().map(|service| service.name.as_str()).collect();
-    if fields.node("sentries").is_none() {
-        fields.missing("sentries", "front");
-    }
+    fields.wanted("sentries", "front")?;
     let sentries = fields.text("sentries")?;
     for name in [servers, &sentries] {
         if !names.contains(&name) {
-            problems.add(&node.place, path, format!("there is no service called {name:?}"), suggestion(name, &names));
-            return None;
+            let message = format!("there is no service called {name:?}");
+            return problems.wrong(&node.place, path, message, suggestion(name, &names));
         }
     }
     let guards = services.iter().find(|service| service.name == sentries)?;
     if !guards.calls.iter().any(|call| call.to == servers) {
-        fields.problem("sentries", format!("{sentries} does not call {servers}"), format!("calls: [{servers}]"));
-        return None;
+        return fields.wrong("sentries", format!("{sentries} does not call {servers}"), format!("calls: [{servers}]"));
     }
     for service in services.iter().filter(|service| [servers, &sentries].contains(&service.name.as_str())) {
         if service.per != Per::Request {
@@ -184,17 +163,11 @@ fn sla(fields: &Fields<'_>, path: &str) -> Option<Vec<SlaTierSpec>> {
     let tier = |node: &Node| {
         let tier = Fields::of_table::<SlaTierKeys>(node, &join(path, "sla"), fields.problems())?;
         let response = SlaTierKeys::read(&tier).response;
-        if tier.node("response").is_none() {
-            tier.missing("response", "1s");
+        tier.wanted("response", "1s");
+        let below_per_s = per_second(&tier, "below", 0.0..=f64::MAX, "write 1000/s");
+        if below_per_s.is_none() && tier.node("below").is_some() {
+            return None;
         }
-        let below_per_s = match tier.node("below").map(|node| (node, rate(node))) {
-            None => None,
-            Some((_, Some(Rate::PerSecond(rate)))) => Some(rate),
-            Some((node, _)) => {
-                tier.problem("below", format!("unexpected {}", node.value.shown()), "write 1000/s");
-                return None;
-            }
-        };
         Some(SlaTierSpec { below_per_s, response: response? })
     };
     fields.list("sla").iter().map(tier).collect()

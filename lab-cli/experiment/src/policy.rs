@@ -66,8 +66,7 @@ pub fn policy_and_settings<'a>(node: &'a Node, path: &str, problems: &Problems) 
         }
         other => {
             let hint = "write - seda or - seda: {scope: single}";
-            problems.add(&node.place, path, format!("expected a policy, got {}", other.shown()), hint);
-            None
+            problems.wrong(&node.place, path, format!("expected a policy, got {}", other.shown()), hint)
         }
     }
 }
@@ -84,8 +83,7 @@ pub fn parted<'a>(
     };
     let Value::Table(entries) = &settings.value else {
         let message = format!("unexpected {}", settings.value.shown());
-        problems.add(&settings.place, path, message, "write settings as {key: value}");
-        return None;
+        return problems.wrong(&settings.place, path, message, "write settings as {key: value}");
     };
     let (lab, own): (Vec<&Entry>, _) = entries.iter().partition(|entry| is_the_labs(entry));
     let lab = Value::Table(lab.into_iter().cloned().collect());

@@ -84,6 +84,12 @@ impl Problems {
         self.found.borrow_mut().push(problem);
     }
 
+    /// Adds one with a way out: there is no value then.
+    pub fn wrong<T>(&self, place: &Place, key: &str, message: impl Into<String>, hint: impl Into<String>) -> Option<T> {
+        self.add(place, key, message, hint);
+        None
+    }
+
     /// All of them, in the order of the file.
     pub fn into_sorted(self) -> Vec<FileProblem> {
         let mut all = self.found.into_inner();

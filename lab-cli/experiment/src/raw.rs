@@ -60,6 +60,15 @@ impl Node {
         let Value::Table(entries) = &self.value else { return None };
         entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
     }
+
+    /// The list of that key, if this is a table that has one.
+    pub fn list_mut(&mut self, key: &str) -> Option<&mut Vec<Node>> {
+        let Value::Table(entries) = &mut self.value else { return None };
+        match &mut entries.iter_mut().find(|entry| entry.key == key)?.node.value {
+            Value::List(nodes) => Some(nodes),
+            _ => None,
+        }
+    }
 }
 
 impl Value {

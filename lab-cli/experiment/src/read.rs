@@ -52,7 +52,7 @@ table! {
         tried: BTreeMap<char, String> = by::<BTreeMap<String, String>, _>(thresholds::tried).example("{a: 'a larger queue, and none at all'}"), "For a claim that does not hold, by its letter: a sentence on what was tried that is no arm of this file";
         compare = free::<CompareKeys>().example("{baseline: none, phase: spike}"), "How arms are compared";
         declares: Vec<Declared> = by::<Vec<DeclaredKey>, _>(declares), "Conditions that would otherwise count against the run: `kernel-backlog`, `closed-overload`";
-        r#virtual = free::<SimulationKeys>(), "Settings for virtual time";
+        simulation = free::<SimulationKeys>().key("virtual"), "Settings for virtual time";
         figure = free::<FigureKeys>().otherwise("bars by phase").example("{over: load, panels: [{title: goodput, draw: goodput}]}"), "What `lab reproduce` draws";
     }
 
@@ -163,22 +163,13 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
     let fields = Fields::of_table::<ExperimentKeys>(root, "", problems)?;
     let ExperimentKeys { about, source, paper, repeat, seed, tried, declares } = ExperimentKeys::read(&fields);
     let name = name(&fields);
-    let target = match fields.node("target") {
-        None => {
-            fields.missing("target", "{app: arashi, capacity: 100/s}");
-            None
-        }
-        Some(node) => target::target(node, problems),
-    };
+    let written = fields.wanted("target", "{app: arashi, capacity: 100/s}");
+    let target = written.and_then(|node| target::target(node, problems));
     let objective = objective(&fields);
-    let users = match fields.node("users") {
-        None => {
-            fields.missing("users", "{model: arashi, phases: [{name: spike, users: 1000, for: 30s}]}");
-            None
-        }
-        Some(node) => users::users(node, has_accounts(target.as_ref()), &hosts_of(target.as_ref()), problems),
-    };
-    let base = fields.node("target").zip(target.as_ref()).map(|(node, target)| Base { node, target });
+    let users = fields.wanted("users", "{model: arashi, phases: [{name: spike, users: 1000, for: 30s}]}");
+    let (accounts, hosts) = (has_accounts(target.as_ref()), hosts_of(target.as_ref()));
+    let users = users.and_then(|node| users::users(node, accounts, &hosts, problems));
+    let base = written.zip(target.as_ref()).map(|(node, target)| Base { node, target });
     let mut arms = arms::arms(&fields, base);
     let open = users.as_ref().zip(target.as_ref()).map(|(users, target)| users.is_open(&target.app));
     hindsight::with_the_blind(&mut arms, open);
@@ -195,7 +186,7 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
         thresholds::check_alone(&fields);
         return None;
     };
-    if let Some(node) = fields.node("target") {
+    if let Some(node) = written {
         classes::agree(&target, &mut users, node, problems);
     }
     check_service(&target, &users, &fields);
@@ -265,26 +256,19 @@ fn check_service(target: &TargetPlan, users: &UsersPlan, fields: &Fields<'_>) {
 
 /// The name goes into a folder's name.
 fn name(fields: &Fields<'_>) -> Option<String> {
-    let Some(name) = fields.text("name") else {
-        if fields.node("name").is_none() {
-            fields.missing("name", "flash-crowd");
-        }
-        return None;
-    };
+    fields.wanted("name", "flash-crowd")?;
+    let name = fields.text("name")?;
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
-        fields.problem("name", format!("{name:?} is not a valid folder name"), "letters, digits, - and _, at most 64");
-        return None;
+        let hint = "letters, digits, - and _, at most 64";
+        return fields.wrong("name", format!("{name:?} is not a valid folder name"), hint);
     }
     Some(name)
 }
 
 fn objective(fields: &Fields<'_>) -> Option<LatencyObjective> {
-    if fields.node("objective").is_none() {
-        fields.missing("objective", "{percentile: 90, response_time: 1s}");
-        return None;
-    }
-    let ObjectiveKeys { percentile, response_time: time } = fields.table("objective")?;
+    fields.wanted("objective", "{percentile: 90, response_time: 1s}")?;
+    let ObjectiveKeys { percentile, response_time: time } = fields.table::<ObjectiveKeys>("objective")?;
     Some(LatencyObjective { percentile, response_time_ms: time?.as_secs_f64() * 1e3 })
 }
 
@@ -299,8 +283,7 @@ fn compare(fields: &Fields<'_>, experiment: &Experiment, arms: &[String]) -> (Co
         if names.contains(&name.as_str()) {
             return Some(name);
         }
-        inner.problem(key, format!("there is no {name:?}"), suggestion(&name, names));
-        None
+        inner.wrong(key, format!("there is no {name:?}"), suggestion(&name, names))
     };
     let arms: Vec<&str> = arms.iter().map(String::as_str).collect();
     let phases: Vec<&str> = experiment.users.phases.iter().map(|phase| phase.name.as_str()).collect();
@@ -321,8 +304,7 @@ fn repeat(fields: &Fields<'_>, key: &str) -> Option<Repeat> {
         Value::Text(text) if text == Repeat::UNTIL_DECIDED => Some(Repeat::UntilDecided),
         Value::Text(text) if text.parse::<f64>().is_err() => {
             let hint = format!("1 to {MOST_REPEATS}, or {}", Repeat::UNTIL_DECIDED);
-            fields.problem(key, format!("{text:?} is no number of repetitions"), hint);
-            None
+            fields.wrong(key, format!("{text:?} is no number of repetitions"), hint)
         }
         _ => fields.count(key, 1..=MOST_REPEATS.into()).map(|times| Repeat::Times(times as u32)),
     }
@@ -357,8 +339,7 @@ fn declares(fields: &Fields<'_>, key: &str) -> Vec<Declared> {
         Value::Text(text) if text == "closed-overload" => Some(Declared::ClosedOverload),
         other => {
             let hint = "one of: kernel-backlog, closed-overload";
-            fields.problems().add(&node.place, key, format!("{} is not known here", other.shown()), hint);
-            None
+            fields.problems().wrong(&node.place, key, format!("{} is not known here", other.shown()), hint)
         }
     };
     fields.list(key).iter().filter_map(declared).collect()

@@ -24,7 +24,7 @@ table! {
         pace: Pace = first_of(&[("clock", Pace::Clock), ("sessions", Pace::Sessions)]), "When the steps of a session are due: by the trace's clock, or a recorded pause after the answer to the step before";
         speed: f64 = number(0.1..=1000.0).or(1.0).example("10"), "Divides all times";
         from: Duration = time(Duration::ZERO..=YEAR).or(Duration::ZERO).example("60s"), "Replay only sessions that start from here on, by the trace's clock";
-        r#for: Option<Duration> = time(Duration::from_millis(1)..=YEAR).otherwise("to the trace's end").example("5m"), "How much of the trace to replay, by the trace's clock";
+        lasts: Option<Duration> = time(Duration::from_millis(1)..=YEAR).key("for").otherwise("to the trace's end").example("5m"), "How much of the trace to replay, by the trace's clock";
         copies: u32 = count(1..=10_000).or(1).example("3"), "Users that walk each session; each copy starts up to a second later";
         sample: f64 = number(0.0..=1.0).or(1.0).example("0.5"), "Share of the sessions to replay, whole sessions";
     }
@@ -44,7 +44,7 @@ pub(super) fn recording(node: &Node, problems: &Problems) -> Option<Recording> {
             .ok();
     }
     let fields = Fields::of_table::<TraceKeys>(node, "users.trace", problems)?;
-    let TraceKeys { file, pace, speed, from, r#for: lasts, copies, sample } = TraceKeys::read(&fields);
+    let TraceKeys { file, pace, speed, from, lasts, copies, sample } = TraceKeys::read(&fields);
     let cut = Cut { from, lasts: Duration::ZERO, speed, copies, sample };
     read(&file.and_then(|_| fields.file("file"))?, pace, cut, lasts)
         .map_err(|problem| fields.problem("file", problem, HINT))

@@ -39,8 +39,7 @@ pub fn on_refuse(fields: &Fields<'_>, key: &str) -> Option<OnRefuse> {
         Value::Table(_) => return fields.table::<RedirectKeys>(key)?.redirect,
         other => (format!("unexpected {}", other.shown()), format!("one of: {}, or {HINT}", WORDS.join(", "))),
     };
-    fields.problem(key, message, hint);
-    None
+    fields.wrong(key, message, hint)
 }
 
 fn redirect(fields: &Fields<'_>, key: &str) -> Option<OnRefuse> {
@@ -49,8 +48,7 @@ fn redirect(fields: &Fields<'_>, key: &str) -> Option<OnRefuse> {
         Some(other) => (other.shown(), HINT),
         None => ("nothing".to_owned(), HINT),
     };
-    fields.problem(key, format!("{shown} cannot be redirected to"), hint);
-    None
+    fields.wrong(key, format!("{shown} cannot be redirected to"), hint)
 }
 
 const HINT: &str = "write {redirect: http://127.0.0.1:8081}: scheme, host and port; the path is the request's own";

@@ -17,7 +17,7 @@ use service_core::mail;
 use spec::{
     self, EdgeSpec, EmulatedSpec, ServiceTime, StageSpec, TargetSpec,
     proxy::{HeaderSpec, HealthSpec, LimitSpec, LogLevel, ProxySpec, RefusalSpec, TimeoutSpec},
-    services::{CallSpec, EntrySpec, ServiceSpec, TreeSpec},
+    services::{CallSpec, HostedService, ServiceSpec, TreeSpec},
 };
 use workloads::{
     background::{BackgroundRole, HEALTH},
@@ -25,7 +25,7 @@ use workloads::{
 };
 
 use crate::plan::{
-    AppPlan, ArashiPlan, ArmPlan, Experiment, LoadStream, Mail, Model, Tree, TreeCall, TreeService, UsersPlan, Work,
+    AppPlan, ArashiPlan, ArmPlan, Experiment, LoadStream, Mail, Model, Tree, TreeService, UsersPlan, Work,
 };
 
 /// Listen queue where connections are not limited: as long as kernels allow by default.
@@ -48,12 +48,8 @@ pub fn target_spec(
     let app = match &target.app {
         AppPlan::Arashi(arashi) => spec::App::Arashi {
             database: database.unwrap_or_default(),
-            connections: arashi.connections,
             work: arashi.work_at(work),
-            session_in_links: arashi.session_in_links,
-            full_text: arashi.full_text,
-            durability: arashi.durability,
-            stale: arashi.stale,
+            spec: arashi.spec.clone(),
         },
         AppPlan::Checksum(page) => spec::App::Checksum(page.clone()),
         AppPlan::Emulated(emulated) => spec::App::Emulated(emulated.clone()),
@@ -74,11 +70,7 @@ pub fn target_spec(
         stages,
         edge: EdgeSpec {
             backlog: backlog(experiment, arm),
-            keep_alive: target.keep_alive,
-            refusal_closes: target.refusal_closes,
-            retry_after: target.retry_after,
-            idle_timeout: target.idle_timeout,
-            connection_requests: target.connection_requests,
+            kept: target.kept,
             hosts: target.hosts.clone(),
             ..EdgeSpec::default()
         },
@@ -116,11 +108,8 @@ fn plant_of_own(experiment: &Experiment, arm: &ArmPlan, seed: u64) -> TargetSpec
         class: experiment.target.class.clone(),
         criticality: experiment.target.criticality.clone(),
         waiting_room: arm.target(experiment).waiting_room.clone(),
-        edge: EdgeSpec {
-            backlog: LONG_BACKLOG,
-            retry_after: arm.target(experiment).retry_after,
-            ..EdgeSpec::default()
-        },
+        // The other keys of its connections are for services of the lab's.
+        edge: EdgeSpec { backlog: LONG_BACKLOG, kept: arm.target(experiment).kept, ..EdgeSpec::default() },
         seed: seed_for(seed, "target"),
         ..TargetSpec::new(app, policy, objective(experiment))
     }
@@ -149,7 +138,7 @@ pub fn proxy_spec(experiment: &Experiment, arm: &ArmPlan, url: &str, seed: u64, 
         health_path: HEALTH.to_owned(),
         health: HealthSpec { failures: 0, ..HealthSpec::default() },
         // Users are told what the policy says, or the experiment: users with `retry_after`, and those of a test plan, wait as told.
-        refusal: RefusalSpec { retry_after: arm.target(experiment).retry_after, ..RefusalSpec::default() },
+        refusal: RefusalSpec { retry_after: arm.target(experiment).kept.retry_after, ..RefusalSpec::default() },
         // The senders are the lab's own users.
         headers: HeaderSpec { trust_forwarded: true, trust_criticality: true, ..HeaderSpec::default() },
         timeouts: TimeoutSpec {
@@ -195,45 +184,31 @@ pub fn tree_spec(experiment: &Experiment, arm: &ArmPlan, tree: &Tree, seed: u64,
         }
         let mut costs = experiment.simulation.emulated_costs();
         service.costs.apply(&mut costs);
-        ServiceSpec {
-            name: service.name.clone(),
-            task,
-            costs,
-            wire: service.costs.wire(),
-            cpu_allotment: service.cpu_allotment,
-            tasks: service.tasks,
+        let spec = ServiceSpec {
             balancer: arm.balancer.unwrap_or(service.balancer),
-            per: service.per,
-            slow: service.slow,
-            cap: service.cap,
-            subset: service.subset,
             calls: service.calls.iter().map(|call| call_spec(experiment, arm, call)).collect(),
-            fan_out: service.fan_out,
-        }
+            ..service.spec.clone()
+        };
+        HostedService { spec, task, costs, wire: service.costs.wire() }
     };
-    let entry = |(class, service): &(Option<Class>, String)| EntrySpec { class: *class, service: service.clone() };
     TreeSpec {
         services: tree.services.iter().map(one).collect(),
-        entries: tree.entries.iter().map(entry).collect(),
+        entries: tree.entries.clone(),
         machines: machines.into_iter().cloned().collect(),
         platform: tree.platform.clone().map(Box::new),
     }
 }
 
-fn call_spec(experiment: &Experiment, arm: &ArmPlan, call: &TreeCall) -> CallSpec {
+fn call_spec(experiment: &Experiment, arm: &ArmPlan, call: &CallSpec) -> CallSpec {
     let changes = &arm.calls;
     let client = changes.client.as_ref().or(call.client.as_ref());
     CallSpec {
-        to: call.to.clone(),
-        times: call.times,
-        probability: call.probability,
         attempts: changes.attempts.unwrap_or(call.attempts),
         heed_dont_retry: changes.heed_dont_retry.unwrap_or(call.heed_dont_retry),
         when_refused: changes.when_refused.unwrap_or(call.when_refused),
-        timeout: call.timeout,
-        connections: call.connections,
-        client: client.and_then(|client| client.spec(objective(experiment), Vec::new())),
+        client: client.cloned(),
         redraw: experiment.users.redraw,
+        ..call.clone()
     }
 }
 

@@ -25,7 +25,7 @@ use super::{
 
 table! {
     /// What users of a test plan do who are told to wait.
-    pub(super) struct ConductKeys as "Conduct" {
+    pub(super) struct ConductKeys as "Conduct" for Conduct {
         no_show: f64 = number(0.0..=1.0).or(0.0).example("0.1"), "Share of the waits after which a user does not come back; its request counts as abandoned";
         early: f64 = number(0.0..=1.0).or(0.0).example("0.2"), "Share of the waits from which a user comes back early, at a uniformly drawn time";
         shares_token: f64 = number(0.0..=1.0).or(0.0).example("0.05"), "Share of the sessions that show the token of another user of their group";
@@ -65,7 +65,7 @@ table! {
         from: ValueSource = by::<SourceKey, _>(source).otherwise("body").example("{header: X-Token}"), "The part of the answer: `body` (its first 256 KiB), `url` (the one that was answered, after redirects and waits), `{header: NAME}` or `{cookie: NAME}`";
         regex: Option<String> = text().otherwise("all of it, except of a body").example("'token=([0-9a-f]+)'"), "A regular expression with one group, which is the value; the first match counts";
         default: Option<String> = text().otherwise("none: the step has failed").example("none"), "The value where nothing matches";
-        r#virtual: Option<String> = text().example("abc"), "The value in virtual time, where answers have no body";
+        in_virtual_time: Option<String> = text().key("virtual").example("abc"), "The value in virtual time, where answers have no body";
     }
 
     /// What counts as served.
@@ -107,12 +107,8 @@ pub(super) fn keys() -> Vec<&'static str> {
 
 /// Reads a test plan and the conduct of its users. `accounts`: whether the target has accounts to sign in with.
 pub(super) fn script(fields: &Fields<'_>, accounts: bool) -> Option<Model> {
-    let ConductKeys { no_show, early, shares_token, forges_token, token, group } = ConductKeys::read(fields);
-    let conduct = Conduct { no_show, early, shares_token, forges_token, token, group };
-    let Some(node) = fields.node("plan") else {
-        fields.missing("plan", "buy-ticket.yaml");
-        return None;
-    };
+    let conduct = ConductKeys::read(fields);
+    let node = fields.wanted("plan", "buy-ticket.yaml")?;
     let pause = law(fields, "think").unwrap_or(Think::Constant(Duration::ZERO));
     let reading = Reading { conduct, accounts, pause };
     let Value::Text(file) = &node.value else {
@@ -123,26 +119,21 @@ pub(super) fn script(fields: &Fields<'_>, accounts: bool) -> Option<Model> {
     let text = match named_file::text(&path) {
         Ok(text) => text,
         Err(message) => {
-            fields.problem(
+            return fields.wrong(
                 "plan",
                 message,
                 "write the steps in place, or the path of a file that has them under steps:",
             );
-            return None;
         }
     };
     let problems = Problems::default();
     let plan = match parse(&text) {
         // The message does not quote the file: the path may name any file.
         Ok(root) if root.get("steps").is_none() && !matches!(root.value, Value::List(_)) => {
-            fields.problem("plan", format!("{file}: there are no steps in it"), "they stand under steps:");
-            None
+            fields.wrong("plan", format!("{file}: there are no steps in it"), "they stand under steps:")
         }
         Ok(root) => reading.plan(&root, "", &Fields::unchecked(fields.whole(), "users", &problems)),
-        Err(problem) => {
-            fields.problem("plan", format!("{file}: {problem}"), "");
-            None
-        }
+        Err(problem) => fields.wrong("plan", format!("{file}: {problem}"), ""),
     };
     for problem in problems.into_sorted() {
         fields.problem("plan", format!("{file}: {problem}"), "");
@@ -166,9 +157,7 @@ impl Reading {
             Value::List(nodes) => (nodes.as_slice(), path.to_owned(), None),
             _ => {
                 let fields = Fields::of_table::<TestPlanKeys>(node, path, problems)?;
-                if fields.node("steps").is_none() {
-                    fields.missing("steps", "[{name: start, url: /}]");
-                }
+                fields.wanted("steps", "[{name: start, url: /}]");
                 (fields.list("steps"), fields.path("steps"), TestPlanKeys::read(&fields).think)
             }
         };
@@ -273,7 +262,7 @@ fn extractions(fields: &Fields<'_>, key: &str) -> Vec<Extraction> {
         if !matches!(inside.node(name)?.value, Value::Table(_)) {
             return Some(Extraction::from_body(name, inside.text(name)?));
         }
-        let ExtractKeys { from, regex, default, r#virtual: in_virtual_time } = inside.table(name)?;
+        let ExtractKeys { from, regex, default, in_virtual_time } = inside.table::<ExtractKeys>(name)?;
         Some(Extraction { name: name.to_owned(), from, regex, default, in_virtual_time })
     };
     entries.iter().filter_map(|entry| one(&entry.key)).collect()
@@ -286,10 +275,7 @@ fn answer_check(fields: &Fields<'_>, key: &str) -> AnswerCheck {
     };
     let status = |node: &Node| match count_in(node, 100..=599) {
         Ok(status) => u16::try_from(status).ok(),
-        Err((message, hint)) => {
-            fields.problems().add(&node.place, &inner.path("status"), message, hint);
-            None
-        }
+        Err((message, hint)) => fields.problems().wrong(&node.place, &inner.path("status"), message, hint),
     };
     let status = inner.list("status").iter().filter_map(status).collect();
     AnswerCheck { status, body: CheckKeys::read(&inner).body, ..AnswerCheck::default() }
@@ -311,8 +297,7 @@ fn source(fields: &Fields<'_>, key: &str) -> ValueSource {
 fn token(fields: &Fields<'_>, key: &str) -> Option<TokenPlace> {
     fields.node(key)?;
     read_one_of(TOKEN_PLACES, fields, key).unwrap_or_else(|()| {
-        fields.problem(key, "it is not said where the token is", "write {cookie: NAME} or {query: NAME}");
-        None
+        fields.wrong(key, "it is not said where the token is", "write {cookie: NAME} or {query: NAME}")
     })
 }
 

@@ -43,9 +43,7 @@ pub fn set(root: &mut Node, assignment: &str) -> Result<(), FileProblem> {
 /// Adds an arm to the list for each policy of `--policy` that has none there, and of which a setting is to be changed: `--policy aimd
 /// --set arms.aimd.limit_max=5`.
 pub fn add_policies(root: &mut Node, policies: &[String], assignments: &[String]) {
-    let Value::Table(entries) = &mut root.value else { return };
-    let arms = entries.iter_mut().find(|entry| entry.key == "arms").map(|entry| &mut entry.node.value);
-    let Some(Value::List(arms)) = arms else { return };
+    let Some(arms) = root.list_mut("arms") else { return };
     for policy in policies {
         let of_it = format!("arms.{policy}.");
         let is_set = assignments.iter().any(|assignment| assignment.starts_with(&of_it));

@@ -9,26 +9,24 @@ use spec::{
 use workloads::sim::LinkSpec;
 
 use super::{
+    costs::CostChanges,
     fields::Fields,
-    keys::{Table, count, flag, free, number, size, table, table_of, table_or_default, text, time},
+    keys::{Table, count, flag, free, number, table, table_of, table_or_default, text, time},
     named_file,
-    plan::{AppPlan, CostChanges, Simulation, read_plant},
+    plan::{AppPlan, Simulation, read_plant},
     problem::Problems,
     raw::Node,
 };
 
-const COSTS: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(10);
-const MEMORY: RangeInclusive<u64> = 0..=1_000_000_000_000;
 const SYN_RETRIES: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(60);
-const RESTART: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(3600);
 const TIMES: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(86_400);
 
 table! {
     /// What only a run in virtual time needs to know.
     pub(super) struct SimulationKeys as "Simulation" {
         plant: Option<String> = text().otherwise("measured on the machine of [fidelity](fidelity.md)").example("plant.yaml"), "The plant: a file of costs written by `lab calibrate`";
-        costs: CostKeys = table_or_default(), "Costs that differ from the plant file";
-        link: Option<LinkKeys> = table_of(), "The network between users and service";
+        costs: CostChanges = table_or_default::<CostChanges>(), "Costs that differ from the plant file";
+        link: Option<LinkKeys> = table_of::<LinkKeys>(), "The network between users and service";
         faults = free::<Vec<FaultKeys>>(), "Faults: what goes wrong, and when";
         only: bool = flag().or(false), "Refuse a live run: it would not be what the experiment is about";
     }
@@ -44,27 +42,12 @@ table! {
     /// Something goes wrong for a while: one of `capacity`, `latency` and `crash`.
     pub(super) struct FaultKeys as "Fault" {
         at: Option<Duration> = time(TIMES).wanted("10s"), "Beginning, from the start of the run";
-        r#for: Option<Duration> = time(TIMES).wanted("10s"), "Duration";
+        lasts: Option<Duration> = time(TIMES).wanted("10s").key("for"), "Duration";
         capacity: Option<f64> = number(0.0..=100.0), "Speed of the cores, as a share of the usual one; 0 is a pause";
         latency: Option<Duration> = time(TIMES), "Additional time of every request, without work";
         crash: bool = flag().or(false), "The process dies: its connections break and its work is lost; after `for` another process takes its place. In a tree, senders leave the task out meanwhile, and a live run does the same with the processes of its tasks";
         service: Option<String> = text().otherwise("all").example("back"), "The service of a tree that it affects, by name";
         task: Option<u32> = count(0..=999).otherwise("all"), "The only task of that service that it affects, by number from 0";
-    }
-
-    /// What things cost, where it is not as in the plant file: times of a whole core.
-    pub(super) struct CostKeys as "Costs" {
-        accept: Option<Duration> = time(COSTS), "CPU time to accept a connection";
-        read: Option<Duration> = time(COSTS), "CPU time to read a request, also one that is refused";
-        refuse: Option<Duration> = time(COSTS), "CPU time to refuse a request, after reading it";
-        police_batch: Option<Duration> = time(COSTS), "CPU time to police a request in a batch after reading it, where `sentry` is the policy at dispatch: one at a time on each core, in the order of arrival";
-        police_threshold: Option<Duration> = time(COSTS), "The same while a threshold decides";
-        check: Option<Duration> = time(COSTS), "CPU time to answer a health check, after reading it";
-        idle: Option<Duration> = time(COSTS).example("1us"), "CPU time per second of an open connection";
-        connection: Option<u64> = size(MEMORY), "Memory of an open connection";
-        request: Option<u64> = size(MEMORY), "Memory of a request from its reading to its answer, queued or in service";
-        memory: Option<u64> = size(MEMORY), "Memory of the process; without it memory is not modelled";
-        restart: Option<Duration> = time(RESTART), "A process whose memory exceeds `memory` crashes: its connections break, its work is lost, and senders leave it out. After this time it is back, and empty. Without it no process crashes";
     }
 }
 
@@ -84,7 +67,7 @@ pub(super) fn simulation(node: Option<&Node>, app: Option<&AppPlan>, problems: &
             }
         }
     }
-    simulation.said = keys.costs.changes();
+    simulation.said = keys.costs;
     simulation.said.apply(&mut simulation.costs);
     simulation.only = keys.only;
     if let Some(LinkKeys { delay, jitter, loss, syn_retry }) = keys.link {
@@ -96,29 +79,9 @@ pub(super) fn simulation(node: Option<&Node>, app: Option<&AppPlan>, problems: &
     simulation
 }
 
-impl CostKeys {
-    /// The same in the units of a plant file.
-    pub(super) fn changes(&self) -> CostChanges {
-        let millis = |time: Option<Duration>| time.map(|time| time.as_secs_f64() * 1e3);
-        CostChanges {
-            accept_ms: millis(self.accept),
-            read_ms: millis(self.read),
-            refuse_ms: millis(self.refuse),
-            police_batch_ms: millis(self.police_batch),
-            police_threshold_ms: millis(self.police_threshold),
-            check_ms: millis(self.check),
-            idle_ms: millis(self.idle),
-            connection_kb: self.connection.map(|bytes| bytes as f64 / 1e3),
-            request_kb: self.request.map(|bytes| bytes as f64 / 1e3),
-            memory_mb: self.memory.map(|bytes| bytes as f64 / 1e6),
-            restart_ms: millis(self.restart),
-        }
-    }
-}
-
 fn fault(node: &Node, app: Option<&AppPlan>, problems: &Problems) -> Option<Fault> {
     let fields = Fields::of_table::<FaultKeys>(node, "virtual.faults", problems)?;
-    let FaultKeys { at, r#for: lasts, capacity, latency, crash, service, task } = FaultKeys::read(&fields);
+    let FaultKeys { at, lasts, capacity, latency, crash, service, task } = FaultKeys::read(&fields);
     let kind = match (capacity, latency, crash) {
         (Some(share), None, false) => FaultKind::Capacity(share),
         (None, Some(wait), false) => FaultKind::Latency(wait),
@@ -126,8 +89,7 @@ fn fault(node: &Node, app: Option<&AppPlan>, problems: &Problems) -> Option<Faul
         _ => {
             let hint = "capacity: 0.2 (a share of its speed; 0 is a pause), latency: 50ms (more for each request), or \
                         crash: true (the process dies)";
-            fields.problem("capacity", "expected one of capacity, latency and crash", hint);
-            return None;
+            return fields.wrong("capacity", "expected one of capacity, latency and crash", hint);
         }
     };
     let fault = Fault { at: at?, lasts: lasts?, kind, service, task };

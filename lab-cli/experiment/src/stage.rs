@@ -84,19 +84,19 @@ const LAWS: &[Case<ServiceTime>] = &[
         Some(ServiceTime::Exponential { mean })
     }),
     Case::new::<LognormalKeys>("lognormal", "Lognormal with this median", |fields, key| {
-        let LognormalKeys { median, sigma } = fields.table(key)?;
+        let LognormalKeys { median, sigma } = fields.table::<LognormalKeys>(key)?;
         Some(ServiceTime::Lognormal { median: median?, sigma: sigma? })
     }),
     Case::new::<ParetoKeys>("pareto", "Pareto: a heavy tail", |fields, key| {
-        let ParetoKeys { min, alpha } = fields.table(key)?;
+        let ParetoKeys { min, alpha } = fields.table::<ParetoKeys>(key)?;
         Some(ServiceTime::Pareto { min: min?, alpha: alpha? })
     }),
     Case::new::<UniformKeys>("uniform", "Uniform between `min` and `max`", |fields, key| {
-        let UniformKeys { min, max } = fields.table(key)?;
+        let UniformKeys { min, max } = fields.table::<UniformKeys>(key)?;
         Some(ServiceTime::Uniform { min: min?, max: max? })
     }),
     Case::new::<BimodalKeys>("bimodal", "Usually `short`, rarely `long`", |fields, key| {
-        let BimodalKeys { short, long, long_share } = fields.table(key)?;
+        let BimodalKeys { short, long, long_share } = fields.table::<BimodalKeys>(key)?;
         Some(ServiceTime::Bimodal { short: short?, long: long?, long_share: long_share? })
     }),
     Case::new::<Vec<DurationText>>("empirical", "Measured service times; each is equally likely", empirical),
@@ -132,14 +132,8 @@ fn service(fields: &Fields<'_>, _: &str) -> Option<ServiceTime> {
 }
 
 fn service_law(fields: &Fields<'_>) -> Option<ServiceTime> {
-    let Some(node) = fields.node("service") else {
-        fields.missing("service", "10ms");
-        return None;
-    };
-    let wrong = |message: String| {
-        fields.problem("service", message, LAWS_BY_EXAMPLE);
-        None
-    };
+    let node = fields.wanted("service", "10ms")?;
+    let wrong = |message: String| fields.wrong("service", message, LAWS_BY_EXAMPLE);
     match &node.value {
         Value::Text(text) => match parse_time(text).filter(|time| SERVICE.contains(time)) {
             Some(time) => Some(ServiceTime::Constant(time)),
@@ -156,12 +150,10 @@ fn service_law(fields: &Fields<'_>) -> Option<ServiceTime> {
 
 fn empirical(fields: &Fields<'_>, key: &str) -> Option<ServiceTime> {
     let Value::List(nodes) = &fields.node(key)?.value else {
-        fields.problem(key, "expected a list of times", LAWS_BY_EXAMPLE);
-        return None;
+        return fields.wrong(key, "expected a list of times", LAWS_BY_EXAMPLE);
     };
     if nodes.len() > MOST_VALUES {
-        fields.problem(key, format!("expected a list of up to {MOST_VALUES} times"), LAWS_BY_EXAMPLE);
-        return None;
+        return fields.wrong(key, format!("expected a list of up to {MOST_VALUES} times"), LAWS_BY_EXAMPLE);
     }
     let one = |node: &Node| match &node.value {
         Value::Text(text) => parse_time(text).filter(|time| SERVICE.contains(time)),

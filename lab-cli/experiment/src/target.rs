@@ -6,17 +6,19 @@ use analysis::text::suggestion;
 use controllers::{Class, ClassRule, Criticality, NamedClasses};
 use schemars::JsonSchema;
 use service_core::mail::KINDS;
-use spec::{ChecksumSpec, Durability, EdgeSpec, HealthChecks, StageSpec, waiting_room::RoomsSpec};
+use spec::{ArashiSpec, ChecksumSpec, ConnectionSpec, Durability, HealthChecks, StageSpec, waiting_room::RoomsSpec};
 
 use super::{
     client::{criticality_by_class, criticality_of_all},
     fields::{Fields, count_in, join},
     keys::{Table, by, choice, count, first_of, flag, free, keys_of, names, number, table, table_or_default, time},
-    load::{TIMES, rate},
-    own_service::{OwnKeys, is_own, own_service},
-    plan::{AppPlan, ArashiPlan, Mail, TargetPlan, Work},
+    load::TIMES,
+    mail::Mail,
+    own_service::{OwnService, is_own, own_service},
+    plan::{AppPlan, ArashiPlan, TargetPlan, Work},
     policy::{Policy, machine},
     problem::Problems,
+    rate::per_second,
     raw::{Node, Value},
     stage::{EmulatedKeys, PoolKeys, emulated, stage},
     tree::TreeKeys,
@@ -28,7 +30,7 @@ const IDLE: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::fr
 /// What a target serves.
 #[derive(Debug, Clone, Copy, JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
-enum AppName {
+pub(super) enum AppName {
     Arashi,
     Checksum,
     Emulated,
@@ -58,7 +60,7 @@ table! {
         answer = keys_of::<AnswerKeys>("checksum, emulated");
         emulated = keys_of::<EmulatedKeys>("emulated");
         tree = keys_of::<TreeKeys>("tree");
-        own = keys_of::<OwnKeys>(OWN);
+        own = keys_of::<OwnService>(OWN);
         pool = keys_of::<PoolKeys>("");
         stages = free::<BTreeMap<String, StageKeys>>().example("{search: {workers: 1}}"), "Stages that differ from the others, by name";
         machines = free::<Vec<Policy>>(), "Machines of the catalogue: pool sizing, batching, monitors";
@@ -66,36 +68,38 @@ table! {
         criticality: BTreeMap<Class, Criticality> = by::<BTreeMap<u8, String>, _>(criticality_by_class).otherwise("CRITICAL").shared().example("{0: SHEDDABLE}"), "Importance of requests, by class, that do not state their own (`X-Criticality`)";
         health: HealthChecks = first_of(&[("outside", HealthChecks::Outside), ("inside", HealthChecks::Inside)]), "Who answers `GET /health`: the edge, whatever policies decide (`outside`), or dispatch, if the policy there admits it (`inside`). Policies learn nothing from it";
         backlog: Option<u32> = count(1..=65_535).example("128"), "Length of the kernel's listen queue";
-        keep_alive: bool = flag().or(true), "Keep connections open between requests";
-        refusal_closes: bool = flag().or(false), "Close a connection after a refusal, as the SEDA papers' server does";
-        retry_after: Option<Duration> = time(TIMES).example("2s"), "`Retry-After` of a refusal where the policy advises nothing, whole seconds, rounded up. Users obey it who have `users.retry_after`";
-        idle_timeout: Duration = time(IDLE).or(EdgeSpec::default().idle_timeout), "Longest time that a kept connection may be idle";
-        connection_requests: u32 = count(0..=1_000_000_000).or(EdgeSpec::default().connection_requests), "Most requests per connection, 0 for no limit. The last answer announces the end of the connection, and users open a new one";
+        kept = keys_of::<ConnectionKeys>("");
         waiting_room: Option<RoomsSpec> = by::<WaitingRoomKeys, _>(waiting_room).otherwise("none"), "Waiting rooms before the service ([WebQ](front-doors.md)): a request that does not fit into the current second is told when to come back, by `Refresh`, with a token. In a tree, before the service that users ask, in virtual time alone. Elsewhere, live, there is one, a proxy before the service, whose counts are used";
         hosts: Vec<String> = by::<Vec<String>, _>(hosts).example("[mail.example]"), "Host names that it answers to, besides `localhost` and addresses";
     }
 
+    /// What comes of a connection after an answer.
+    struct ConnectionKeys as "Connection" for ConnectionSpec {
+        keep_alive: bool = flag().or(true), "Keep connections open between requests";
+        refusal_closes: bool = flag().or(false), "Close a connection after a refusal, as the SEDA papers' server does";
+        retry_after: Option<Duration> = time(TIMES).example("2s"), "`Retry-After` of a refusal where the policy advises nothing, whole seconds, rounded up. Users obey it who have `users.retry_after`";
+        idle_timeout: Duration = time(IDLE).or(ConnectionSpec::default().idle_timeout), "Longest time that a kept connection may be idle";
+        connection_requests: u32 = count(0..=1_000_000_000).or(ConnectionSpec::default().connection_requests), "Most requests per connection, 0 for no limit. The last answer announces the end of the connection, and users open a new one";
+    }
+
     /// Keys of the web mail.
     pub(super) struct ArashiKeys as "Arashi" {
-        mail: MailKeys = table_or_default().shared(), "The generated mail: kept between runs, copied for each arm";
+        mail: Mail = table_or_default::<Mail>().shared(), "The generated mail: kept between runs, copied for each arm";
         database = choice::<_, String>(&[("sqlite", ())]).shared(), "Where the mail is kept";
         capacity = free::<String>().shared(), "The capacity to reach: before the first arm the lab searches for the work per request that gives it";
         work: Option<f64> = number(0.0..=1e6).otherwise(0).shared(), "Extra database operations per request, in place of `capacity`";
         work_weights: BTreeMap<String, f64> = by::<BTreeMap<String, f64>, _>(work_weights).otherwise("those of USITS'03, figure 9, at 16 users").example("{login: 1.2, show message: 1}"), "Extra work of each request type, relative to the others; types that are left out keep their own. `capacity` takes it into account";
         work_spread: f64 = number(0.0..=5.0).or(0.0).example("0.5"), "Spread of the extra work over mailboxes: each has a factor with mean 1, whose logarithm has this standard deviation. 0: all cost the same. `capacity` takes it into account";
-        connections: u32 = count(1..=256).or(4), "Connections to the database";
-        session: bool = first_of(&[("cookie", false), ("link", true)]), "Where the session key is: `link` as in the paper";
-        search: bool = first_of(&[("substring", false), ("full-text", true)]), "How search works: `substring` as in the paper";
-        durability: Durability = first_of(&[("normal", Durability::Normal), ("full", Durability::Full)]), "What an acknowledged change survives: a kill of the process (`normal`), or a power failure too, at the cost of a sync per change (`full`). Do not compare results of different levels";
-        stale: Duration = time(Duration::ZERO..=Duration::from_secs(86_400)).or(Duration::ZERO).otherwise("none").example("30s"), "Largest age of a copy that may answer a list (each user has its own copies, of the same page and order). With `on_refuse: degrade` it answers a refused list; with a policy that lowers the quality any list, while the quality of its stage is under 1. In virtual time a copy costs what a list costs without the database. 0: no copies. See [Degraded answers](#degraded-answers)";
+        spec = keys_of::<ArashiSpecKeys>("");
     }
 
-    /// Whose mail.
-    pub(super) struct MailKeys as "Mail" {
-        folders = choice::<_, String>(&[("generated", ())]), "Source of the folders";
-        seed: u64 = count(0..=1 << 53).or(7), "Seed of the generated mail";
-        accounts: u32 = count(1..=100_000).or(100), "Accounts; users with the same account share its mail, and what one of them has moved or deleted the others ask for in vain: `failed`";
-        inbox: Option<u32> = count(1..=1_000_000), "Messages in every inbox, for long runs in which users would empty small ones";
+    /// How the web mail works.
+    struct ArashiSpecKeys as "ArashiSpec" for ArashiSpec {
+        connections: u32 = count(1..=256).or(4), "Connections to the database";
+        session_in_links: bool = first_of(&[("cookie", false), ("link", true)]).key("session"), "Where the session key is: `link` as in the paper";
+        full_text: bool = first_of(&[("substring", false), ("full-text", true)]).key("search"), "How search works: `substring` as in the paper";
+        durability: Durability = first_of(&[("normal", Durability::Normal), ("full", Durability::Full)]), "What an acknowledged change survives: a kill of the process (`normal`), or a power failure too, at the cost of a sync per change (`full`). Do not compare results of different levels";
+        stale: Duration = time(Duration::ZERO..=Duration::from_secs(86_400)).or(Duration::ZERO).otherwise("none").example("30s"), "Largest age of a copy that may answer a list (each user has its own copies, of the same page and order). With `on_refuse: degrade` it answers a refused list; with a policy that lowers the quality any list, while the quality of its stage is under 1. In virtual time a copy costs what a list costs without the database. 0: no copies. See [Degraded answers](#degraded-answers)";
     }
 
     /// Keys of the checksum service.
@@ -177,11 +181,7 @@ pub fn target(node: &Node, problems: &Problems) -> Option<TargetPlan> {
         criticality: keys.criticality,
         health: keys.health,
         backlog: keys.backlog,
-        keep_alive: keys.keep_alive,
-        refusal_closes: keys.refusal_closes,
-        retry_after: keys.retry_after,
-        idle_timeout: keys.idle_timeout,
-        connection_requests: keys.connection_requests,
+        kept: ConnectionKeys::read(&fields),
         hosts: keys.hosts,
     })
 }
@@ -251,31 +251,12 @@ fn arashi(fields: &Fields<'_>) -> ArashiPlan {
             fields.problem("work", "capacity and work are two ways to set one knob", "keep one of them");
             Work::Operations(0.0)
         }
-        (Some(node), None) => match rate(node) {
-            Some(super::plan::Rate::PerSecond(rate)) if (1.0..=100_000.0).contains(&rate) => Work::Capacity(rate),
-            _ => {
-                fields.problem(
-                    "capacity",
-                    format!("unexpected {}", node.value.shown()),
-                    "write 100/s, from 1/s to 100000/s",
-                );
-                Work::Operations(0.0)
-            }
-        },
+        (Some(_), None) => per_second(fields, "capacity", 1.0..=100_000.0, "write 100/s, from 1/s to 100000/s")
+            .map_or(Work::Operations(0.0), Work::Capacity),
         (None, operations) => Work::Operations(operations.unwrap_or(0.0)),
     };
-    let MailKeys { seed, accounts, inbox } = keys.mail;
-    ArashiPlan {
-        mail: Mail { seed, accounts, inbox },
-        work,
-        work_weights: keys.work_weights,
-        work_spread: keys.work_spread,
-        connections: keys.connections,
-        session_in_links: keys.session,
-        full_text: keys.search,
-        durability: keys.durability,
-        stale: keys.stale,
-    }
+    let ArashiKeys { mail, work_weights, work_spread, .. } = keys;
+    ArashiPlan { mail, work, work_weights, work_spread, spec: ArashiSpecKeys::read(fields) }
 }
 
 fn work_weights(fields: &Fields<'_>, key: &str) -> BTreeMap<String, f64> {
@@ -338,8 +319,7 @@ fn classes_by(fields: &Fields<'_>, key: &str) -> Option<Vec<(String, u8)>> {
         _ => "{127.1.0.0/16: 1, 127.0.0.0/8: 0}",
     };
     let Value::Table(entries) = &fields.node(key)?.value else {
-        fields.problem(key, "expected a table of classes", format!("write {example}"));
-        return None;
+        return fields.wrong(key, "expected a table of classes", format!("write {example}"));
     };
     let class = |node: &Node| count_in(node, 0..=255).ok().map(|class| class as u8);
     let rules: Option<Vec<_>> = entries.iter().map(|entry| Some((entry.key.clone(), class(&entry.node)?))).collect();

@@ -166,19 +166,13 @@ pub fn tried(fields: &Fields<'_>, key: &str) -> BTreeMap<char, String> {
         let mut letters = entry.key.chars();
         match (letters.next().filter(char::is_ascii_lowercase), letters.next(), &entry.node.value) {
             (Some(letter), None, Value::Text(sentence)) => Some((letter, sentence.clone())),
-            (Some(_), None, other) => {
-                fields.problems().add(
-                    &entry.node.place,
-                    key,
-                    format!("expected a sentence, got {}", other.shown()),
-                    hint,
-                );
-                None
-            }
-            _ => {
-                fields.problems().add(&entry.place, key, format!("{:?} is no letter of a claim", entry.key), hint);
-                None
-            }
+            (Some(_), None, other) => fields.problems().wrong(
+                &entry.node.place,
+                key,
+                format!("expected a sentence, got {}", other.shown()),
+                hint,
+            ),
+            _ => fields.problems().wrong(&entry.place, key, format!("{:?} is no letter of a claim", entry.key), hint),
         }
     };
     entries.iter().filter_map(one).collect()
@@ -200,8 +194,7 @@ fn written<'a>(node: &'a Node, problems: &Problems) -> Option<Written<'a>> {
     let fields = Fields::of_table::<ThresholdKeys>(node, "thresholds", problems)?;
     let ThresholdKeys { claim: letters, variant, about, abort, grace } = ThresholdKeys::read(&fields);
     if !abort && grace.is_some() {
-        fields.problem("grace", "a grace time without abort", "add abort: true, or leave grace out");
-        return None;
+        return fields.wrong("grace", "a grace time without abort", "add abort: true, or leave grace out");
     }
     if variant.is_some() && letters.is_empty() {
         fields.problem("variant", "a variant of no claim", "add its letter: claim: a");
@@ -222,8 +215,7 @@ fn written<'a>(node: &'a Node, problems: &Problems) -> Option<Written<'a>> {
 fn check(node: &Node, path: &str, problems: &Problems) -> Option<String> {
     let Value::Text(text) = &node.value else {
         let hint = "write it as text: seda.spike.response_time.p90 < 2s";
-        problems.add(&node.place, path, format!("unexpected {}", node.value.shown()), hint);
-        return None;
+        return problems.wrong(&node.place, path, format!("unexpected {}", node.value.shown()), hint);
     };
     Some(text.clone())
 }

@@ -1,37 +1,28 @@
 //! The part of a target that is several services.
 
-use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
+use std::collections::BTreeMap;
 
 use analysis::text::suggestion;
-use controllers::{Class, Criticality, catalogue::PolicySpec};
-use schemars::json_schema;
+use controllers::{Class, catalogue::PolicySpec};
 use spec::{
     StageSpec,
-    services::{Slow, WhenRefused},
+    services::{ServiceSpec, Slow},
 };
 use workloads::balance::{Balancer, Per};
 
 use super::{
-    client::{client_key, criticality_of_all},
+    calls::{CallOrName, call},
+    client::criticality_of_all,
+    costs::CostChanges,
     fields::{Fields, join},
-    keys::{
-        Table, by, choice, count, first_of, flag, free, keys_of, names, number, shapes, table, table_or_default, time,
-    },
-    plan::{CallChanges, ClientPolicy, Tree, TreeCall, TreeService},
+    keys::{Table, count, first_of, flag, free, keys_of, names, number, table},
+    plan::{Tree, TreeService},
     platform::{PlatformKeys, platform},
-    policy::{Policy, policy},
+    policy::policy,
     problem::Problems,
     raw::{Entry, Node, Value},
-    simulation::CostKeys,
     stage::{EmulatedKeys, PoolKeys, emulated, stage},
 };
-
-const TIMES: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(3600);
-const WHEN_REFUSED: &[(&str, WhenRefused)] = &[
-    ("overloaded", WhenRefused::Overloaded),
-    ("dont-retry", WhenRefused::DontRetry),
-    ("degrade", WhenRefused::Degrade),
-];
 
 pub(super) const BALANCERS: &[(&str, Balancer)] = &[
     ("round-robin", Balancer::RoundRobin),
@@ -49,7 +40,7 @@ table! {
     }
 
     /// A service of a tree; what is not given is as in `target`.
-    pub(super) struct ServiceKeys as "Service" {
+    pub(super) struct ServiceKeys as "Service" for ServiceSpec {
         emulated = keys_of::<EmulatedKeys>("");
         tasks: u32 = count(1..=1000).or(1), "Number of equal tasks";
         balancer: Balancer = first_of(BALANCERS), "Which task gets a request. Least loaded: the task with the fewest requests that this sender waits for. Utilization: [weighted round robin](#balancing-by-utilization) by what tasks report on their answers, for `per: request`. Live there is no balancer process: the sender chooses. A user whose request goes to another task than the one before closes its connection and opens another; callers keep connections to all tasks";
@@ -59,10 +50,11 @@ table! {
         cap: u32 = count(1..=1_000_000).or(0).otherwise("none").example("20"), "Most requests in flight at a task, for `per: request`: if all tasks are at it, the balancer refuses at once (`concurrency`; the row `service/balancer`). Each sender counts its own: users together, and each task that calls. Live, the users' balancer is in the generator: its refusals are counted as read and refused by the service, no task reads them, and a user that would begin again at once waits 1 ms";
         calls = free::<Vec<CallOrName>>(), "Calls to services below for each request, after the service's own work, while its worker waits: names, or tables";
         fan_out: bool = flag().or(false), "Make all calls at once instead of one after the other";
-        costs: CostKeys = table_or_default(), "As `virtual.costs`, for this service. Live as well: they occupy one of the emulated servers, before its work or in between (longer on a slow task), `accept` before a connection's first request is read, and come on top of the real costs. `police_batch`, `police_threshold`, `idle`, `connection`, `request`, `memory` and `restart` are for virtual time alone; `lab check` says so";
+        costs = free::<CostChanges>(), "As `virtual.costs`, for this service. Live as well: they occupy one of the emulated servers, before its work or in between (longer on a slow task), `accept` before a connection's first request is read, and come on top of the real costs. `police_batch`, `police_threshold`, `idle`, `connection`, `request`, `memory` and `restart` are for virtual time alone; `lab check` says so";
         cpu_allotment: Option<f64> = number(0.01..=64.0), "Number of processors. Live, policies see the CPU time of the task's process as a share of them, in place of the emulated servers' share. In virtual time there is no process: policies see the emulated servers' share, and `lab check` says so";
         pool = keys_of::<PoolKeys>("").otherwise("as in `target`");
-        criticality: Option<Criticality> = by::<String, _>(criticality_of_all).example("SHEDDABLE"), "Importance of requests for this service's policies and in its own calls, whatever they stated";
+        criticality = free::<String>().example("SHEDDABLE"), "Importance of requests for this service's policies and in its own calls, whatever they stated";
+        ..ServiceSpec::default()
     }
 
     /// Tasks that are slower than the others.
@@ -70,43 +62,15 @@ table! {
         tasks = free::<u32>().otherwise(1), "How many tasks are slow, at most all";
         speed: f64 = number(0.001..=1000.0).or(0.2), "Their speed, relative to the others";
     }
-
-    /// Calls on behalf of each request.
-    pub(super) struct CallKeys as "Call" {
-        to = free::<String>().required(), "The service to call";
-        times: u32 = count(1..=1000).or(1), "Calls for each request";
-        probability: f64 = number(0.0..=1.0).or(1.0), "Probability of each of them, drawn for every request, the same live and in virtual time";
-        attempts: u8 = count(1..=100).or(1).example("3"), "Most attempts of a call, including the first; a refused one is repeated at once";
-        heed_dont_retry: bool = flag().or(true), "An answer with \"don't retry\" ends the attempts";
-        when_refused: WhenRefused = first_of(WHEN_REFUSED), "The answer to a request one of whose calls was refused in the end";
-        timeout: Duration = time(TIMES).or(Duration::from_secs(10)), "Longest wait for all attempts together; never longer than the request's own sender waits";
-        connections: u32 = count(0..=100_000).or(0), "Most connections of a task; 0: no limit";
-        client: Option<ClientPolicy> = by::<Policy, _>(client_key).example("retry-budget"), "A policy on the caller's side";
-    }
-
-    /// What an arm changes of all calls.
-    pub(super) struct CallChangeKeys as "CallChanges" {
-        attempts: Option<u8> = count(1..=100), "Most attempts of a call, including the first";
-        heed_dont_retry: Option<bool> = flag(), "An answer with \"don't retry\" ends the attempts";
-        when_refused: Option<WhenRefused> = choice::<_, String>(WHEN_REFUSED), "The answer to a request one of whose calls was refused in the end";
-        client: Option<ClientPolicy> = by::<Policy, _>(client_key).example("retry-budget"), "A policy on the caller's side";
-    }
-}
-
-shapes! {
-    CallOrName as "CallOrName" = |generator| json_schema!({"anyOf": [{"type": "string"}, generator.subschema_for::<CallKeys>()]});
 }
 
 /// Reads `services` and `entry`.
 pub fn tree(fields: &Fields<'_>, otherwise: &StageSpec) -> Option<Tree> {
     let problems = fields.problems();
-    let Some(node) = fields.node("services") else {
-        fields.missing("services", "{front: {service: 1ms, calls: [back]}, back: {service: 10ms}}");
-        return None;
-    };
+    let node = fields.wanted("services", "{front: {service: 1ms, calls: [back]}, back: {service: 10ms}}")?;
     let Value::Table(entries) = &node.value else {
-        fields.problem("services", "expected a table of services", "write {front: {service: 1ms, calls: [back]}}");
-        return None;
+        let hint = "write {front: {service: 1ms, calls: [back]}}";
+        return fields.wrong("services", "expected a table of services", hint);
     };
     let names: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
     let mut services = Vec::new();
@@ -134,29 +98,21 @@ pub fn tree(fields: &Fields<'_>, otherwise: &StageSpec) -> Option<Tree> {
 }
 
 fn one(fields: &Fields<'_>, name: &str, after: &[&str], otherwise: &StageSpec) -> Option<TreeService> {
-    let keys = ServiceKeys::read(fields);
-    let slow = fields.fields("slow", &names::<SlowKeys>()).map(|slow| Slow {
-        tasks: slow.count("tasks", 0..=u64::from(keys.tasks)).map_or(1, |n| n as u32),
+    let mut spec = ServiceSpec { name: name.to_owned(), ..ServiceKeys::read(fields) };
+    spec.slow = fields.fields("slow", &names::<SlowKeys>()).map(|slow| Slow {
+        tasks: slow.count("tasks", 0..=u64::from(spec.tasks)).map_or(1, |n| n as u32),
         speed: SlowKeys::read(&slow).speed,
     });
-    if let Some((message, hint)) = deaf(keys.balancer, keys.per) {
+    if let Some((message, hint)) = deaf(spec.balancer, spec.per) {
         fields.problem("balancer", message, hint);
     }
-    let calls = fields.list("calls").iter().filter_map(|node| call(node, fields, after)).collect();
+    spec.calls = fields.list("calls").iter().filter_map(|node| call(node, fields, after)).collect();
+    let criticality = criticality_of_all(fields, "criticality");
     Some(TreeService {
-        name: name.to_owned(),
+        spec,
         emulated: emulated(fields, 0)?,
-        stage: StageSpec { criticality: keys.criticality, ..stage(fields, otherwise) },
-        tasks: keys.tasks,
-        balancer: keys.balancer,
-        per: keys.per,
-        slow,
-        cap: keys.cap,
-        subset: keys.subset,
-        calls,
-        fan_out: keys.fan_out,
-        costs: keys.costs.changes(),
-        cpu_allotment: keys.cpu_allotment,
+        stage: StageSpec { criticality, ..stage(fields, otherwise) },
+        costs: fields.table::<CostChanges>("costs").unwrap_or_default(),
     })
 }
 
@@ -164,30 +120,6 @@ fn one(fields: &Fields<'_>, name: &str, after: &[&str], otherwise: &StageSpec) -
 pub(super) fn deaf(balancer: Balancer, per: Per) -> Option<(&'static str, &'static str)> {
     let why = "whoever chooses for a connection sees no answer, and answers report the utilization";
     (balancer.hears_reports() && per == Per::Connection).then_some((why, "write per: request"))
-}
-
-fn call(node: &Node, of: &Fields<'_>, after: &[&str]) -> Option<TreeCall> {
-    let problems = of.problems();
-    let path = of.path("calls");
-    let (to, keys) = match &node.value {
-        Value::Text(to) => (to.clone(), CallKeys::read(&of.emptied())),
-        _ => {
-            let fields = Fields::of_table::<CallKeys>(node, &path, problems)?;
-            if fields.node("to").is_none() {
-                fields.missing("to", "back");
-            }
-            (fields.text("to")?, CallKeys::read(&fields))
-        }
-    };
-    let CallKeys { times, probability, attempts, heed_dont_retry, when_refused, timeout, connections, client } = keys;
-    let found =
-        TreeCall { to, times, probability, attempts, heed_dont_retry, when_refused, timeout, connections, client };
-    if !after.contains(&found.to.as_str()) {
-        let message = format!("no service below this one is called {:?}", found.to);
-        problems.add(&node.place, &path, message, format!("{}; calls go down the list", suggestion(&found.to, after)));
-        return None;
-    }
-    Some(found)
 }
 
 /// `front`, or by class `{0: proxy, 1: back}`; without it, the first service.
@@ -207,26 +139,15 @@ fn entry(fields: &Fields<'_>, names: &[&str]) -> Option<Vec<(Option<Class>, Stri
             Value::Table(entries) => {
                 let one = |Entry { key, node, .. }: &Entry| match (key.parse(), &node.value) {
                     (Ok(class), Value::Text(name)) => Some((Some(Class(class)), known(name, node)?)),
-                    _ => {
-                        fields.problem("entry", "expected classes with services", "write {0: proxy, 1: back}");
-                        None
-                    }
+                    _ => fields.wrong("entry", "expected classes with services", "write {0: proxy, 1: back}"),
                 };
                 entries.iter().map(one).collect()
             }
             other => {
-                fields.problem("entry", format!("unexpected {}", other.shown()), "write front, or {0: proxy, 1: back}");
-                None
+                fields.wrong("entry", format!("unexpected {}", other.shown()), "write front, or {0: proxy, 1: back}")
             }
         },
     }
-}
-
-/// Reads `calls` of an arm.
-pub fn call_changes(node: &Node, path: &str, problems: &Problems) -> Option<CallChanges> {
-    let fields = Fields::of_table::<CallChangeKeys>(node, path, problems)?;
-    let CallChangeKeys { attempts, heed_dont_retry, when_refused, client } = CallChangeKeys::read(&fields);
-    Some(CallChanges { attempts, heed_dont_retry, when_refused, client })
 }
 
 /// Reads `services` of an arm: `{back: {utilization: {cpu: true}}}`.

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use controllers::{Class, Criticality};
 use schemars::JsonSchema;
 use traces::Think;
-use workloads::plan::{Behaviour, ConnectionHabit, FailureRule, Marks, Patience, PreviousPage};
+use workloads::plan::{Behaviour, ClientPolicy, ConnectionHabit, FailureRule, Marks, Patience, PreviousPage};
 
 use super::{
     client::{client_key, criticality_by_class, customer_by_class},
@@ -15,7 +15,7 @@ use super::{
     model::model,
     paths::PathsKey,
     pauses::{PAUSES, PauseLaw, ZeroOrTime, law},
-    plan::{ClientPolicy, UsersPlan},
+    plan::UsersPlan,
     policy::Policy,
     problem::Problems,
     raw::{Node, Value},
@@ -37,15 +37,7 @@ table! {
         timeout: Duration = time(TIMES).or(Duration::from_secs(60)), "Longest wait for an answer";
         connect_timeout: Duration = time(TIMES).or(Duration::from_secs(10)), "Longest wait for a connection";
         drain: Duration = time(PAUSES).or(Duration::from_secs(10)), "Longest wait after the last phase for requests in flight";
-        on_reject: FailureRule = by::<TroubleKeys, _>(trouble).otherwise("`{then: login, wait: 5s}`"), "What a user does after a refusal. In any case, a user whose connection is refused or lost backs off, up to 1 s: [validity.md](validity.md#a-service-that-is-down)";
-        on_failure: FailureRule = by::<TroubleKeys, _>(trouble).otherwise("`{then: login, wait: 5s}`"), "What a user does after a failed request";
-        patience: Option<Patience> = by::<PatienceKeys, _>(patience).otherwise("without end"), "How long a user waits, and what it does then";
-        redirects: u32 = count(0..=50).or(Behaviour::default().redirects).example("5"), "Most redirects in a row that users follow";
-        refresh: bool = flag().or(true), "Whether users follow `Refresh`";
-        retry_after: Option<Duration> = time(TIMES).example("30s"), "Users wait as long as `Retry-After` says, at most this; without it they ignore the header";
-        // A budget of all requests is none.
-        retry_budget: Option<f64> = number(0.0..=0.999).example("0.1"), "Most retries, as a share of requests";
-        heed_dont_retry: bool = flag().or(true), "Do not repeat a request after an answer with `X-Retry: never`";
+        behaviour = keys_of::<BehaviourKeys>("");
         redraw: bool = flag().or(false), "Draw a new service time for each attempt of a request, and of a call for it, as if a repetition asked for something else. Without it a request that is heavy is heavy again";
         connections: ConnectionHabit = by::<Either<String, MixedKeys>, _>(connections).otherwise("per-user"), "Who keeps a connection: `per-user`, `per-session`, `per-request` or `{keep: 0.1}`";
         sources: u32 = count(1..=65_536).or(1), "Source addresses in 127.0.0.0/8 over which users are spread";
@@ -53,6 +45,19 @@ table! {
         customer: BTreeMap<Class, u32> = by::<BTreeMap<u8, u32>, _>(customer_by_class), "The customer who pays for the requests of a class (`X-Customer`)";
         client: Option<ClientPolicy> = by::<Policy, _>(client_key).example("throttle"), "A policy on the users' own side, for all arms that name none; see [Policies on the users' side](#policies-on-the-users-side)";
         phases = free::<Vec<PhaseKeys>>(), "Phases of the load, one after another; not needed with a `trace`: then there is one, `replay`";
+    }
+
+    /// What users do when things go wrong.
+    struct BehaviourKeys as "Behaviour" for Behaviour {
+        on_reject: FailureRule = by::<TroubleKeys, _>(trouble).otherwise("`{then: login, wait: 5s}`"), "What a user does after a refusal. In any case, a user whose connection is refused or lost backs off, up to 1 s: [validity.md](validity.md#a-service-that-is-down)";
+        on_failure: FailureRule = by::<TroubleKeys, _>(trouble).otherwise("`{then: login, wait: 5s}`"), "What a user does after a failed request";
+        patience: Option<Patience> = by::<PatienceKeys, _>(patience).otherwise("without end"), "How long a user waits, and what it does then";
+        redirects: u32 = count(0..=50).or(Behaviour::default().redirects).example("5"), "Most redirects in a row that users follow";
+        refresh: bool = flag().or(true), "Whether users follow `Refresh`";
+        retry_after_at_most: Option<Duration> = time(TIMES).key("retry_after").example("30s"), "Users wait as long as `Retry-After` says, at most this; without it they ignore the header";
+        // A budget of all requests is none.
+        retry_budget: Option<f64> = number(0.0..=0.999).example("0.1"), "Most retries, as a share of requests";
+        heed_dont_retry: bool = flag().or(true), "Do not repeat a request after an answer with `X-Retry: never`";
     }
 
     /// What a user does after a failed request.
@@ -67,7 +72,7 @@ table! {
     /// How long a user waits, and what comes then.
     pub(super) struct PatienceKeys as "Patience" {
         lasts: Option<Think> = by::<Either<ZeroOrTime, PauseLaw>, _>(law).wanted("10s"), "How long a user waits: a duration or a law, as `think`";
-        then: bool = first_of(&[("leave", false), ("reload", true)]), "What the user does then";
+        reload: bool = first_of(&[("leave", false), ("reload", true)]).key("then"), "What the user does then";
     }
 
     /// Some users keep their connections.
@@ -80,7 +85,7 @@ table! {
 /// Conduct of a user after a failed request.
 #[derive(Debug, Clone, Copy, JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
-enum Then {
+pub(super) enum Then {
     Login,
     Retry,
     Backoff,
@@ -97,19 +102,9 @@ pub fn users(node: &Node, accounts: bool, hosts: &[String], problems: &Problems)
     let keys = UsersKeys::read(&fields);
     let model = model(&fields, keys.previous_page, accounts, hosts);
     let trace = fields.node("trace").and_then(|node| recording(node, problems));
-    let behaviour = Behaviour {
-        on_reject: keys.on_reject,
-        on_failure: keys.on_failure,
-        patience: keys.patience,
-        redirects: keys.redirects,
-        refresh: keys.refresh,
-        retry_after_at_most: keys.retry_after,
-        heed_dont_retry: keys.heed_dont_retry,
-        retry_budget: keys.retry_budget,
-    };
     Some(UsersPlan {
         model: model?,
-        behaviour,
+        behaviour: BehaviourKeys::read(&fields),
         connections: keys.connections,
         timeout: keys.timeout,
         connect_timeout: keys.connect_timeout,
@@ -130,18 +125,18 @@ fn trouble(fields: &Fields<'_>, key: &str) -> FailureRule {
         Then::Backoff => Some(FailureRule::Backoff { base, cap, attempts }),
         Then::Leave => Some(FailureRule::Leave),
     };
-    fields.table(key).and_then(read).unwrap_or(FailureRule::Login { wait: Duration::from_secs(5) })
+    fields.table::<TroubleKeys>(key).and_then(read).unwrap_or(FailureRule::Login { wait: Duration::from_secs(5) })
 }
 
 fn patience(fields: &Fields<'_>, key: &str) -> Option<Patience> {
-    let PatienceKeys { lasts, then: reload } = fields.table(key)?;
+    let PatienceKeys { lasts, reload } = fields.table::<PatienceKeys>(key)?;
     Some(Patience { lasts: lasts?, reload })
 }
 
 fn connections(fields: &Fields<'_>, _: &str) -> ConnectionHabit {
     match fields.node("connections").map(|node| &node.value) {
         Some(Value::Table(_)) => {
-            let keep = fields.table("connections").map_or(0.1, |MixedKeys { keep }| keep);
+            let keep = fields.table::<MixedKeys>("connections").map_or(0.1, |MixedKeys { keep }| keep);
             ConnectionHabit::Mixed { keep }
         }
         _ => {

@@ -56,39 +56,33 @@ pub fn written(text: &str, changes: &Changes) -> Result<String, Vec<FileProblem>
     let Value::Table(_) = &root.value else { return Ok(text.to_owned()) };
     let unchanged = root.clone();
     add_policies(&mut root, &changes.policies, &changes.set);
-    for assignment in &changes.set {
+    let repeat = changes.repeat.map(|repeat| match repeat {
+        Repeat::Times(times) => format!("repeat={times}"),
+        Repeat::UntilDecided => format!("repeat={}", Repeat::UNTIL_DECIDED),
+    });
+    let seed = changes.seed.map(|seed| format!("seed={seed}"));
+    for assignment in changes.set.iter().chain(&repeat).chain(&seed) {
         set(&mut root, assignment).map_err(|problem| vec![problem])?;
     }
     keep_arms(&mut root, changes);
     let running: Vec<&str> = experiment.arms.iter().map(|arm| arm.label.as_str()).collect();
     keep_what_is_about(&mut root, &running);
-    let repeat = changes.repeat.map(|repeat| match repeat {
-        Repeat::Times(times) => times.to_string(),
-        Repeat::UntilDecided => Repeat::UNTIL_DECIDED.to_owned(),
-    });
-    for (key, value) in [("repeat", repeat), ("seed", changes.seed.map(|seed| seed.to_string()))] {
-        if let Some(value) = value {
-            set(&mut root, &format!("{key}={value}")).map_err(|problem| vec![problem])?;
-        }
-    }
     if root == unchanged {
         return Ok(with_schema_line(text));
     }
     let head: String = text.lines().take_while(|line| line.starts_with('#')).map(|line| format!("{line}\n")).collect();
-    let mut out = with_schema_line(&head);
-    block(&root.value, 0, &mut out);
+    let whole = |root: &Node| {
+        let mut out = with_schema_line(&head);
+        block(&root.value, 0, &mut out);
+        read(&out, &Changes::default()).map(|_| out)
+    };
     // What was taken out may be named by the figure alone.
-    match read(&out, &Changes::default()) {
-        Ok(_) => Ok(out),
-        Err(_) => {
-            if let Value::Table(entries) = &mut root.value {
-                entries.retain(|entry| entry.key != "figure");
-            }
-            let mut out = with_schema_line(&head);
-            block(&root.value, 0, &mut out);
-            read(&out, &Changes::default()).map(|_| out)
+    whole(&root).or_else(|_| {
+        if let Value::Table(entries) = &mut root.value {
+            entries.retain(|entry| entry.key != "figure");
         }
-    }
+        whole(&root)
+    })
 }
 
 fn with_schema_line(text: &str) -> String {
@@ -101,7 +95,7 @@ fn keep_arms(root: &mut Node, changes: &Changes) {
         return;
     }
     let place = root.place.clone();
-    let Some(list) = arms_of(root) else { return };
+    let Some(list) = root.list_mut("arms") else { return };
     let nodes = std::mem::take(list);
     let mut kept: Vec<Node> = Vec::new();
     for wanted in &changes.policies {
@@ -116,15 +110,6 @@ fn keep_arms(root: &mut Node, changes: &Changes) {
         kept.extend(meant);
     }
     *list = kept;
-}
-
-fn arms_of(root: &mut Node) -> Option<&mut Vec<Node>> {
-    let Value::Table(entries) = &mut root.value else { return None };
-    let arms = entries.iter_mut().find(|entry| entry.key == "arms")?;
-    match &mut arms.node.value {
-        Value::List(list) => Some(list),
-        _ => None,
-    }
 }
 
 /// Takes out thresholds about arms that do not run, and a baseline that is none of them.

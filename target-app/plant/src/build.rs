@@ -207,8 +207,8 @@ fn backend(spec: &TargetSpec, plan: &PlantPlan) -> Result<(Box<dyn Backend>, u32
     let seed = seed_for(spec.draws.unwrap_or(spec.seed), "service");
     let costs = &plan.costs;
     Ok(match &spec.app {
-        App::Arashi { connections, work, stale, .. } => {
-            (Box::new(PlantMail::new(costs, *connections, work, &plan.folders, *stale)?), costs.cores)
+        App::Arashi { work, spec, .. } => {
+            (Box::new(PlantMail::new(costs, spec.connections, work, &plan.folders, spec.stale)?), costs.cores)
         }
         App::Checksum(page) => (Box::new(PlantChecksum::new(costs, page)), costs.cores),
         App::Emulated(emulated) => {

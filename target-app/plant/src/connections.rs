@@ -68,7 +68,7 @@ impl Plant {
         }
         let Some(open) = self.listener.conns.get_mut(&conn) else { return };
         if !std::mem::replace(&mut open.idle_planned, true) {
-            cx.plan(cx.now() + self.listener.edge.idle_timeout, Event::Idle(conn));
+            cx.plan(cx.now() + self.listener.edge.kept.idle_timeout, Event::Idle(conn));
         }
     }
 
@@ -160,18 +160,18 @@ impl Plant {
     }
 
     pub(super) fn reply(&mut self, conn: ConnId, mut response: Response, cx: &mut dyn PlantContext) {
-        let most = self.listener.edge.connection_requests;
+        let most = self.listener.edge.kept.connection_requests;
         let Some(open) = self.listener.conns.get_mut(&conn) else { return };
         open.busy = None;
         open.idle_since = cx.now();
         let has = |header: &str| response.headers.iter().any(|(name, _)| *name == header);
         let (degraded, refused) = (has(DEGRADED), has(REFUSED));
-        if let Some(seconds) = retry_after(self.listener.edge.retry_after, has) {
+        if let Some(seconds) = retry_after(self.listener.edge.kept.retry_after, has) {
             response.headers.push((RETRY_AFTER, seconds.to_string()));
         }
-        response.close |= !self.listener.edge.keep_alive
+        response.close |= !self.listener.edge.kept.keep_alive
             || (most > 0 && open.requests >= most)
-            || (refused && self.listener.edge.refusal_closes);
+            || (refused && self.listener.edge.kept.refusal_closes);
         let (close, planned) = (response.close, std::mem::replace(&mut open.idle_planned, true));
         if degraded {
             self.books(conn).degraded();
@@ -180,16 +180,16 @@ impl Plant {
         if close {
             self.close(conn, cx);
         } else if !planned {
-            cx.plan(cx.now() + self.listener.edge.idle_timeout, Event::Idle(conn));
+            cx.plan(cx.now() + self.listener.edge.kept.idle_timeout, Event::Idle(conn));
         }
         self.close_if_dead(conn, cx);
     }
 
     pub(super) fn look_at_idle(&mut self, conn: ConnId, cx: &mut dyn PlantContext) {
         let Some(open) = self.listener.conns.get_mut(&conn) else { return };
-        let over = open.idle_since + self.listener.edge.idle_timeout;
+        let over = open.idle_since + self.listener.edge.kept.idle_timeout;
         if open.busy.is_some() || over > cx.now() {
-            let again = if open.busy.is_some() { cx.now() + self.listener.edge.idle_timeout } else { over };
+            let again = if open.busy.is_some() { cx.now() + self.listener.edge.kept.idle_timeout } else { over };
             cx.plan(again, Event::Idle(conn));
             return;
         }

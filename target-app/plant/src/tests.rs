@@ -179,7 +179,7 @@ fn two_plants_of_one_seed_agree_and_draws_do_not_depend_on_the_policy() {
 fn connections_and_checks_are_paid_for_beside_requests() {
     let costs = PlantSpec { accept_ms: 2.0, read_ms: 1.0, check_ms: 3.0, ..PlantSpec::default() };
     let mut spec = target(policy("none", &[]));
-    spec.edge.idle_timeout = Duration::from_secs(60);
+    spec.edge.kept.idle_timeout = Duration::from_secs(60);
     let used_with = |idle_ms: f64, load: Load| {
         let mut plan = url_plan(&[("all", 10, 0)]);
         plan.phases[0].loads = vec![load];
@@ -264,7 +264,7 @@ fn open_connections_fill_the_memory() {
             class: controllers::Class(0),
         });
         let mut spec = target(by_memory.clone());
-        spec.edge.idle_timeout = Duration::from_secs(60);
+        spec.edge.kept.idle_timeout = Duration::from_secs(60);
         let (finished, _) = ran(&plan, &spec, &PlantPlan { costs: costs.clone(), ..PlantPlan::default() });
         finished.report.total.measured.rejected
     };

@@ -16,6 +16,6 @@ pub mod waiting_room;
 pub mod wire;
 
 pub use target::{
-    App, ChecksumSpec, Discipline, Durability, EdgeSpec, EmulatedSpec, HealthChecks, ServiceTime, StageSpec,
-    TargetSpec, WorkSpec,
+    App, ArashiSpec, ChecksumSpec, ConnectionSpec, Discipline, Durability, EdgeSpec, EmulatedSpec, HealthChecks,
+    ServiceTime, StageSpec, TargetSpec, WorkSpec,
 };

@@ -9,7 +9,7 @@ use controllers::{
 use serde::{Deserialize, Serialize};
 
 /// A hosting platform. Times and shares are those of [`ProvisionPlan`] and [`SentryScaling`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlatformSpec {
     /// The pool: nodes that are servers, sentries or free.

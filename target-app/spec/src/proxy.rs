@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workloads::balance::Balancer;
 
-use crate::{EdgeSpec, choice, span, token::Token, waiting_room::WaitingRoomSpec};
+use crate::{ConnectionSpec, EdgeSpec, choice, span, token::Token, waiting_room::WaitingRoomSpec};
 
 mod retry;
 mod types;
@@ -496,8 +496,11 @@ impl ProxySpec {
             body_rate: limits.body_rate,
             write_timeout: timeouts.write,
             write_rate: limits.write_rate,
-            idle_timeout: timeouts.idle,
-            connection_requests: limits.connection_requests,
+            kept: ConnectionSpec {
+                idle_timeout: timeouts.idle,
+                connection_requests: limits.connection_requests,
+                ..ConnectionSpec::default()
+            },
             head_bytes: limits.head_bytes,
             headers: limits.headers,
             body_bytes: limits.body_bytes,

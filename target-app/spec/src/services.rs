@@ -1,28 +1,30 @@
 //! Several services that call each other. Each task of a service is a whole target, as `lab serve` takes it.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{
+    net::SocketAddr,
+    ops::{Deref, DerefMut},
+    time::Duration,
+};
 
 use controllers::{Class, catalogue::PolicySpec};
 use serde::{Deserialize, Serialize};
 use workloads::{
     balance::{Balancer, Per, subset},
-    plan::ClientSpec,
+    plan::ClientPolicy,
 };
 
 use crate::{TargetSpec, plant::PlantSpec, platform::PlatformSpec};
 
 /// Services, and the entry points of users.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TreeSpec {
     /// The services, callers before those that they call.
-    pub services: Vec<ServiceSpec>,
-    /// The entry points of users; the first that matches counts.
-    pub entries: Vec<EntrySpec>,
+    pub services: Vec<HostedService>,
+    /// The services that users of a class ask (`None`: of every class); the first that matches counts.
+    pub entries: Vec<(Option<Class>, String)>,
     /// Machines of the whole tree, which receive reports from every task (`quota-server`).
     pub machines: Vec<PolicySpec>,
     /// The control plane of applications whose tasks are added and taken away; `None`: all tasks run all the time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platform: Option<Box<PlatformSpec>>,
 }
 
@@ -34,32 +36,38 @@ impl TreeSpec {
     }
 }
 
-/// The entry point of users of a class.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct EntrySpec {
-    /// The class; `None`: every class.
-    pub class: Option<Class>,
-    /// The service that they call.
-    pub service: String,
-}
-
-/// A service.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ServiceSpec {
-    /// Its name.
-    pub name: String,
+/// A service, with all that its tasks are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostedService {
+    /// The service.
+    pub spec: ServiceSpec,
     /// The target that each of its tasks is.
     pub task: TargetSpec,
     /// The costs of a task in virtual time.
     pub costs: PlantSpec,
     /// The emulated costs of a live task, in addition to its real ones.
     pub wire: WireCosts,
-    /// The processors that the CPU time of a live task's process is a share of, for its policies; `None`: they see that
-    /// of the emulated servers, as in virtual time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cpu_allotment: Option<f64>,
+}
+
+impl Deref for HostedService {
+    type Target = ServiceSpec;
+
+    fn deref(&self) -> &ServiceSpec {
+        &self.spec
+    }
+}
+
+impl DerefMut for HostedService {
+    fn deref_mut(&mut self) -> &mut ServiceSpec {
+        &mut self.spec
+    }
+}
+
+/// A service.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServiceSpec {
+    /// Its name.
+    pub name: String,
     /// The number of tasks, all equal.
     pub tasks: u32,
     /// The choice of the task for a request.
@@ -78,6 +86,10 @@ pub struct ServiceSpec {
     pub calls: Vec<CallSpec>,
     /// All calls at once; else one after the other.
     pub fan_out: bool,
+    /// The processors that the CPU time of a live task's process is a share of, for its policies; `None`: they see that
+    /// of the emulated servers, as in virtual time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_allotment: Option<f64>,
 }
 
 /// Costs of an emulated task in addition to the work on requests, in time of its servers.
@@ -224,14 +236,34 @@ pub struct CallSpec {
     /// The answer to a request after a refused call.
     pub when_refused: WhenRefused,
     /// The longest wait for an answer, all attempts together; less if the request's own sender waits less long.
+    #[serde(with = "controllers::millis")]
     pub timeout: Duration,
     /// The largest number of connections of a task to the called service, 0 for no limit; calls wait for a free one.
     pub connections: u32,
     /// The client-side policy of a task, asked before a call is sent.
-    pub client: Option<ClientSpec>,
+    pub client: Option<ClientPolicy>,
     /// True: each attempt of a call has draws of its own at the called service. False: what is repeated costs what it did.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub redraw: bool,
+}
+
+impl CallSpec {
+    /// One call of each request, tried once.
+    #[must_use]
+    pub fn to(service: &str) -> Self {
+        Self {
+            to: service.to_owned(),
+            times: 1,
+            probability: 1.0,
+            attempts: 1,
+            heed_dont_retry: true,
+            when_refused: WhenRefused::default(),
+            timeout: Duration::from_secs(10),
+            connections: 0,
+            client: None,
+            redraw: false,
+        }
+    }
 }
 
 fn certain() -> f64 {

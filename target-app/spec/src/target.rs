@@ -124,26 +124,39 @@ pub enum App {
     Arashi {
         /// The SQLite file. The run changes it: give each arm its own copy.
         database: PathBuf,
-        /// The number of connections to the database.
-        connections: u32,
         /// Extra database operations per request: the work knob.
         work: WorkSpec,
-        /// Put the session key into links instead of a cookie, as in the paper.
-        session_in_links: bool,
-        /// Search by full-text index instead of by substring, as in the paper.
-        full_text: bool,
-        /// The failures that an acknowledged change survives.
-        #[serde(default)]
-        durability: Durability,
-        /// The largest age of a copy of a list that is shown where the list itself is refused (`on_refuse: degrade`),
-        /// or the policy asks for less than full quality; zero: none is kept.
-        #[serde(default)]
-        stale: Duration,
+        /// How it works.
+        spec: ArashiSpec,
     },
     /// Reads and checksums a file, at a quality between 0 and 1 (USITS'03, section 4.5).
     Checksum(ChecksumSpec),
     /// Answers after an emulated service time.
     Emulated(EmulatedSpec),
+}
+
+/// How the web-mail service works.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArashiSpec {
+    /// The number of connections to the database for reading.
+    pub connections: u32,
+    /// Put the session key into links instead of a cookie, as in the paper. Links are secrets then, and must not be passed on.
+    pub session_in_links: bool,
+    /// Search by full-text index instead of by substring, as in the paper.
+    pub full_text: bool,
+    /// The failures that an acknowledged change survives. It changes what a write costs.
+    pub durability: Durability,
+    /// The largest age of a copy of a list that is shown where the list itself is refused (`on_refuse: degrade`), or the policy asks for
+    /// less than full quality; zero: none is kept.
+    #[serde(rename = "stale_ms", with = "controllers::millis")]
+    pub stale: Duration,
+}
+
+impl Default for ArashiSpec {
+    fn default() -> Self {
+        let (durability, stale) = (Durability::Normal, Duration::ZERO);
+        Self { connections: 4, session_in_links: false, full_text: false, durability, stale }
+    }
 }
 
 /// The work and the size of a page of the checksum service.
@@ -406,25 +419,15 @@ pub struct EdgeSpec {
     /// The largest number of bytes of answers that wait in the kernel for a client (`SO_SNDBUF`); 0: the kernel's
     /// choice.
     pub send_buffer: u32,
-    /// Idle time on a kept connection.
-    pub idle_timeout: Duration,
-    /// The largest number of requests of one connection, which closes with the last one's answer (and announces it
-    /// there); 0: no limit.
-    pub connection_requests: u32,
     /// The largest head, bytes.
     pub head_bytes: u32,
     /// The largest number of header lines.
     pub headers: u32,
     /// The largest body, bytes.
     pub body_bytes: u32,
-    /// Keep connections open between requests.
-    pub keep_alive: bool,
-    /// Close a connection after a refusal.
-    #[serde(default)]
-    pub refusal_closes: bool,
-    /// `Retry-After` of a refusal where the policy advises nothing, whole seconds, rounded up; `None`: none.
-    #[serde(default, with = "controllers::millis::option", skip_serializing_if = "Option::is_none")]
-    pub retry_after: Option<Duration>,
+    /// What comes of a connection after an answer.
+    #[serde(flatten)]
+    pub kept: ConnectionSpec,
     /// Names of the service in addition to `localhost` and addresses. Requests for other names are refused: a name that
     /// a stranger directs here would let the stranger's pages access the service from a browser.
     pub hosts: Vec<String>,
@@ -457,16 +460,43 @@ impl Default for EdgeSpec {
             write_timeout: Duration::from_secs(15),
             write_rate: 1000,
             send_buffer: 64 * 1024,
-            idle_timeout: Duration::from_secs(15),
-            connection_requests: 1000,
             head_bytes: 32 * 1024,
             headers: 64,
             body_bytes: 64 * 1024,
+            kept: ConnectionSpec::default(),
+            hosts: Vec::new(),
+            drain: Duration::from_secs(10),
+        }
+    }
+}
+
+/// What comes of a connection after an answer, and when the client of a refused request is to come again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ConnectionSpec {
+    /// Keep connections open between requests.
+    pub keep_alive: bool,
+    /// Close a connection after a refusal.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub refusal_closes: bool,
+    /// `Retry-After` of a refusal where the policy advises nothing, whole seconds, rounded up; `None`: none.
+    #[serde(rename = "retry_after_ms", with = "controllers::millis::option", skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<Duration>,
+    /// Idle time on a kept connection.
+    #[serde(rename = "idle_timeout_ms", with = "controllers::millis")]
+    pub idle_timeout: Duration,
+    /// The largest number of requests of one connection, which closes with the last one's answer (and announces it there); 0: no limit.
+    pub connection_requests: u32,
+}
+
+impl Default for ConnectionSpec {
+    fn default() -> Self {
+        Self {
             keep_alive: true,
             refusal_closes: false,
             retry_after: None,
-            hosts: Vec::new(),
-            drain: Duration::from_secs(10),
+            idle_timeout: Duration::from_secs(15),
+            connection_requests: 1000,
         }
     }
 }

@@ -63,7 +63,7 @@ impl Callers {
                 return Err(vec![Problem { key: call.to.clone(), message }]);
             }
             let seed = seed_for(task.target.seed, &format!("call {place}"));
-            let machine = CallMachine::new(call, &task.target.class, seed)?;
+            let machine = CallMachine::new(call, &task.target.class, task.target.objective, seed)?;
             let pool = Pool::new(tasks.len(), *balancer, *per, call.connections, seed).capped(*cap).reaching(reach);
             Ok(Arc::new(Caller {
                 name: task.name.clone(),

@@ -20,18 +20,8 @@ use super::Callers;
 use crate::clock::ServiceClock;
 
 fn call() -> CallSpec {
-    CallSpec {
-        to: "back".to_owned(),
-        times: 1,
-        probability: 1.0,
-        attempts: 3,
-        heed_dont_retry: true,
-        when_refused: WhenRefused::DontRetry,
-        timeout: Duration::from_secs(5),
-        connections: 0,
-        client: None,
-        redraw: false,
-    }
+    let timeout = Duration::from_secs(5);
+    CallSpec { attempts: 3, when_refused: WhenRefused::DontRetry, timeout, ..CallSpec::to("back") }
 }
 
 /// A service of bare sockets: each request's head is told, and answered by `answers` in turn (`None`: it hangs up). Says
@@ -217,14 +207,9 @@ async fn calls_wait_in_order_for_the_only_connection() {
     }
 }
 
-fn client(policy: &str, settings: controllers::Settings) -> Option<workloads::plan::ClientSpec> {
-    Some(workloads::plan::ClientSpec {
-        policy: policy.to_owned(),
-        settings,
-        scope: workloads::plan::ClientScope::All,
-        objective: controllers::Objective { percentile: 90.0, response_time: Duration::from_secs(1) },
-        renewed_in: Vec::new(),
-    })
+fn client(policy: &str, settings: controllers::Settings) -> Option<workloads::plan::ClientPolicy> {
+    let (policy, scope) = (policy.to_owned(), workloads::plan::ClientScope::All);
+    Some(workloads::plan::ClientPolicy { policy, settings, scope })
 }
 
 /// DAGOR's mark, and level 1: only the most important requests are admitted.

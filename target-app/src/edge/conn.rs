@@ -184,7 +184,7 @@ impl Conn {
 
     /// True if the current request is the last one that this connection may bring.
     pub(crate) fn is_used_up(&self, limits: &EdgeSpec) -> bool {
-        let most = limits.connection_requests;
+        let most = limits.kept.connection_requests;
         most > 0 && self.requests.load(Ordering::Relaxed) >= most
     }
 
@@ -333,7 +333,7 @@ impl Conn {
     fn overdue(&self, doing: &Doing, now: Timestamp, limits: &EdgeSpec) -> Option<Phase> {
         let over = |limit: Duration| now.since(doing.since) > limit;
         let is_over = match doing.phase {
-            Phase::Idle => over(limits.idle_timeout),
+            Phase::Idle => over(limits.kept.idle_timeout),
             Phase::Head => over(limits.head_timeout),
             // The body's reader keeps the time, and can answer; this is for a task that does not run.
             Phase::Body => over(limits.body_timeout + BODY_SPARE),

@@ -5,7 +5,7 @@ mod copies;
 mod read;
 
 use std::{
-    path::PathBuf,
+    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -17,7 +17,7 @@ use service_core::{
     mail::{self as model, Page, Quality},
     route::{Route, WorkError},
 };
-use spec::{Durability, WorkSpec, graph::Graph};
+use spec::{ArashiSpec, WorkSpec, graph::Graph};
 
 use self::copies::Copies;
 use super::{
@@ -30,28 +30,6 @@ use super::{
     store::{FolderId, Scope, Store, StoreError, StoreOptions},
 };
 use crate::service::{At, Boxed, Bytes, Handled, Later, Request, Service};
-
-/// The settings of the service.
-#[derive(Debug, Clone)]
-pub struct ArashiSettings {
-    /// The SQLite file; the service changes it.
-    pub database: PathBuf,
-    /// The number of connections for reading.
-    pub connections: u32,
-    /// Extra database operations.
-    pub work: WorkSpec,
-    /// Session key in links instead of a cookie, as in the paper. Links are secrets then, and must not be passed on.
-    pub session_in_links: bool,
-    /// Search by full-text index.
-    pub full_text: bool,
-    /// The failures that an acknowledged change survives.
-    pub durability: Durability,
-    /// Bounds on sessions.
-    pub sessions: SessionLimits,
-    /// The largest age of a copy of a list that is shown where the list itself is refused, or a policy asks for less;
-    /// zero: none is kept.
-    pub stale: Duration,
-}
 
 /// The web-mail service.
 #[derive(Debug)]
@@ -72,24 +50,20 @@ impl Arashi {
     ///
     /// # Errors
     /// Any error of the store.
-    pub async fn open(settings: &ArashiSettings) -> Result<Self, StoreError> {
-        let options = StoreOptions {
-            readers: settings.connections,
-            durability: settings.durability,
-            full_text: settings.full_text,
-            ..StoreOptions::default()
-        };
-        let store = Store::open(&settings.database, &options).await?;
-        let sessions = settings.sessions.shared_by(store.accounts().await?);
+    pub async fn open(database: &Path, work: &WorkSpec, spec: &ArashiSpec) -> Result<Self, StoreError> {
+        let ArashiSpec { connections: readers, durability, full_text, .. } = *spec;
+        let options = StoreOptions { readers, durability, full_text, ..StoreOptions::default() };
+        let store = Store::open(database, &options).await?;
+        let sessions = SessionLimits::default().shared_by(store.accounts().await?);
         let service = Self {
             store,
             sessions: Arc::new(MailSessions::new(sessions)),
             sign_in: Arc::default(),
-            key_in_links: settings.session_in_links,
+            key_in_links: spec.session_in_links,
             log: LimitedLog::default(),
-            copies: Copies::new(settings.stale),
+            copies: Copies::new(spec.stale),
         };
-        model::set_work(service.store.work(), &settings.work).map_err(|error| StoreError::Work(error.to_string()))?;
+        model::set_work(service.store.work(), work).map_err(|error| StoreError::Work(error.to_string()))?;
         Ok(service)
     }
 

@@ -195,7 +195,8 @@ impl Client {
         match &self.streams {
             None => self.conn.is_used_up(limits),
             Some(streams) => {
-                limits.connection_requests > 0 && streams.begun.load(Ordering::Relaxed) >= limits.connection_requests
+                limits.kept.connection_requests > 0
+                    && streams.begun.load(Ordering::Relaxed) >= limits.kept.connection_requests
             }
         }
     }

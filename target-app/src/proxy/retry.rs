@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use controllers::{Note, Tags, seed_for};
+use controllers::{Note, Tags, catalogue::PolicySpec, seed_for};
 use http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use service_core::{
     calls::{AttemptEnd, Call, CallContext, CallMachine, CallReply, CallStep},
@@ -16,11 +16,11 @@ use service_core::{
 };
 use spec::{
     proxy::{ProxySpec, RetryCause, RetrySpec},
-    services::{CallSpec, WhenRefused},
+    services::CallSpec,
 };
 use workloads::{
     http1::names::NOTE,
-    plan::{ClientScope, ClientSpec},
+    plan::{ClientPolicy, ClientScope},
 };
 
 use super::{backend::Trouble, error::ProxyError};
@@ -89,26 +89,11 @@ impl Retries {
             let message = format!("{} attempts; 2 to 10, the first among them", spec.attempts);
             return Err(ProxyError::setting("retries.attempts", message));
         }
-        let client = ClientSpec {
-            policy: spec.policy.name.clone(),
-            settings: spec.policy.settings.clone(),
-            scope: ClientScope::All,
-            objective: proxy.objective,
-            renewed_in: Vec::new(),
-        };
-        let call = CallSpec {
-            to: "backends".to_owned(),
-            times: 1,
-            probability: 1.0,
-            attempts: spec.attempts,
-            heed_dont_retry: true,
-            when_refused: WhenRefused::Overloaded,
-            timeout: proxy.timeouts.response,
-            connections: 0,
-            client: Some(client),
-            redraw: false,
-        };
-        let machine = CallMachine::new(&call, &proxy.class, seed_for(proxy.seed, "retries"));
+        let PolicySpec { name: policy, settings, .. } = spec.policy.clone();
+        let client = Some(ClientPolicy { policy, settings, scope: ClientScope::All });
+        let timeout = proxy.timeouts.response;
+        let call = CallSpec { attempts: spec.attempts, timeout, client, ..CallSpec::to("backends") };
+        let machine = CallMachine::new(&call, &proxy.class, proxy.objective, seed_for(proxy.seed, "retries"));
         let machine = machine.map_err(|problems| ProxyError::setting("retries.policy", listed(&problems)))?;
         Ok(Some(Arc::new(Self { site: CallSite::new(machine, clock), spec: spec.clone() })))
     }

@@ -22,7 +22,7 @@ use crate::{
     calls::Callers,
     clock::ServiceClock,
     edge::LEAST_HEAD_BYTES,
-    mail::{Arashi, ArashiSettings, SessionLimits},
+    mail::Arashi,
     monitor::Monitors,
     reports::Reports,
     running::Built,
@@ -108,18 +108,9 @@ pub(crate) fn assemble(
 async fn open(app: &spec::App, speed: f64, seed: u64, clock: ServiceClock) -> Result<Arc<dyn Service>, ServeError> {
     let seed = seed_for(seed, "service");
     match app {
-        spec::App::Arashi { database, connections, work, session_in_links, full_text, durability, stale } => {
-            let settings = ArashiSettings {
-                database: database.clone(),
-                connections: *connections,
-                work: work.clone(),
-                session_in_links: *session_in_links,
-                full_text: *full_text,
-                durability: *durability,
-                stale: *stale,
-                sessions: SessionLimits::default(),
-            };
-            let arashi = Arashi::open(&settings).await.map_err(|error| ServeError::Service(Box::new(error)))?;
+        spec::App::Arashi { database, work, spec } => {
+            let arashi = Arashi::open(database, work, spec).await;
+            let arashi = arashi.map_err(|error| ServeError::Service(Box::new(error)))?;
             Ok(Arc::new(arashi))
         }
         spec::App::Checksum(page) => Ok(Checksum::new(page, seed)?),

@@ -15,8 +15,9 @@ use std::{
 
 use controllers::{ClassRule, Objective, Settings, catalogue::PolicySpec};
 use spec::{
-    App, ChecksumSpec, Durability, EdgeSpec, EmulatedSpec, ServiceTime, StageSpec, TargetSpec, WorkSpec,
-    services::{CallSpec, CalleeSpec, TaskSpec, WhenRefused},
+    App, ArashiSpec, ChecksumSpec, ConnectionSpec, EdgeSpec, EmulatedSpec, ServiceTime, StageSpec, TargetSpec,
+    WorkSpec,
+    services::{CallSpec, CalleeSpec, TaskSpec},
     wire::Gauges,
 };
 use target_app::{
@@ -55,7 +56,8 @@ pub fn spec() -> TargetSpec {
 /// often they ask.
 pub fn edge() -> EdgeSpec {
     let hosts = vec!["a".to_owned()];
-    EdgeSpec { drain: Duration::from_secs(5), connection_requests: 0, hosts, ..EdgeSpec::default() }
+    let kept = ConnectionSpec { connection_requests: 0, ..ConnectionSpec::default() };
+    EdgeSpec { drain: Duration::from_secs(5), kept, hosts, ..EdgeSpec::default() }
 }
 
 pub fn emulated(time: Duration, servers: u32) -> App {
@@ -93,12 +95,13 @@ pub fn arashi(database: &Path, operations: &[(&str, f64)]) -> App {
     weights.extend(operations.iter().map(|&(kind, operations)| (kind.to_owned(), operations)));
     App::Arashi {
         database: database.to_owned(),
-        connections: 2,
         work: WorkSpec { operations: 1.0, weights, ..WorkSpec::default() },
-        session_in_links: true,
-        full_text: false,
-        durability: Durability::Normal,
-        stale: Duration::from_secs(30),
+        spec: ArashiSpec {
+            connections: 2,
+            session_in_links: true,
+            stale: Duration::from_secs(30),
+            ..ArashiSpec::default()
+        },
     }
 }
 
@@ -127,18 +130,7 @@ pub fn start(spec: TargetSpec) -> Target {
 
 /// One call of each request to a service, tried once.
 pub fn calls_to_back(back: &Target, timeout: Duration) -> Vec<CalleeSpec> {
-    let call = CallSpec {
-        to: "back".to_owned(),
-        times: 1,
-        probability: 1.0,
-        attempts: 1,
-        heed_dont_retry: true,
-        when_refused: WhenRefused::Overloaded,
-        timeout,
-        connections: 0,
-        client: None,
-        redraw: false,
-    };
+    let call = CallSpec { timeout, ..CallSpec::to("back") };
     let tasks = vec![Some(back.address)];
     vec![CalleeSpec { call, tasks, balancer: Balancer::RoundRobin, per: Per::Request, cap: 0, reach: Vec::new() }]
 }

@@ -174,8 +174,8 @@ fn a_slow_head_ends_after_its_time_and_an_idle_connection_does_not() {
 
 #[test]
 fn a_slow_body_and_an_idle_connection_end_after_their_times() {
-    let limits =
-        EdgeSpec { body_timeout: Duration::from_millis(500), idle_timeout: Duration::from_millis(1200), ..edge() };
+    let mut limits = EdgeSpec { body_timeout: Duration::from_millis(500), ..edge() };
+    limits.kept.idle_timeout = Duration::from_millis(1200);
     let target = limited(limits);
     let mut slow = target.connect();
     slow.write_all(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhel").unwrap();
@@ -299,7 +299,12 @@ fn of_too_many_slow_clients_the_slowest_go_though_there_is_room() {
 
 #[test]
 fn a_connection_ends_with_the_answer_to_its_last_request() {
-    let target = limited(EdgeSpec { connection_requests: 3, ..edge() });
+    let with = |connection_requests| {
+        let mut limits = edge();
+        limits.kept.connection_requests = connection_requests;
+        limited(limits)
+    };
+    let target = with(3);
     let mut stream = target.connect();
     for left in [2, 1, 0] {
         stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
@@ -307,12 +312,12 @@ fn a_connection_ends_with_the_answer_to_its_last_request() {
         assert_eq!((status, head.to_ascii_lowercase().contains("connection: close")), (200, left == 0), "{head}");
     }
     assert!(closes_after(stream) < 2.0);
-    let endless = limited(EdgeSpec { connection_requests: 0, ..edge() });
+    let endless = with(0);
     let mut stream = endless.connect();
     let asked = 1001;
     for _ in 0..asked {
         stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
         assert!(!answer(&mut stream).1.to_ascii_lowercase().contains("connection: close"));
     }
-    assert_eq!(EdgeSpec::default().connection_requests, 1000);
+    assert_eq!(EdgeSpec::default().kept.connection_requests, 1000);
 }

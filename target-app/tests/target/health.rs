@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use controllers::Class;
-use spec::{EdgeSpec, HealthChecks, TargetSpec};
+use spec::{HealthChecks, TargetSpec};
 use workloads::{
     HostChoice, RunOptions, StopFlag,
     background::BackgroundRole,
@@ -28,7 +28,8 @@ fn health_is_answered_outside_of_admission_or_inside_as_the_target_says() {
 
 #[test]
 fn both_sides_count_what_goes_on_beside_requests() {
-    let edge = EdgeSpec { idle_timeout: Duration::from_secs(60), ..edge() };
+    let mut edge = edge();
+    edge.kept.idle_timeout = Duration::from_secs(60);
     let target = start(TargetSpec { edge, ..spec() });
     let mut plan = url_plan(&[("all", 3, 4)]);
     let url = format!("http://{}", target.address);

@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-use spec::{App, TargetSpec, WorkSpec};
+use spec::{App, ArashiSpec, TargetSpec, WorkSpec};
 use target_app::mail::{
     deliver::{self, Recipient},
     html,
@@ -191,13 +191,9 @@ fn put_uncleaned(database: &Path, attacks: &[String]) {
 fn arashi(database: &Path) -> App {
     App::Arashi {
         database: database.to_owned(),
-        connections: 2,
         work: WorkSpec::default(),
         // So that a browser needs only an address to be signed in.
-        session_in_links: true,
-        full_text: false,
-        durability: spec::Durability::Normal,
-        stale: std::time::Duration::ZERO,
+        spec: ArashiSpec { connections: 2, session_in_links: true, ..ArashiSpec::default() },
     }
 }
 

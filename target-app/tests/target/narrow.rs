@@ -1,8 +1,8 @@
 //! The mail service on a telephone: 390 pixels wide.
 
-use std::{fmt::Write as _, path::Path, time::Duration};
+use std::{fmt::Write as _, path::Path};
 
-use spec::{App, Durability, TargetSpec, WorkSpec};
+use spec::{App, ArashiSpec, TargetSpec, WorkSpec};
 use target_app::mail::deliver::{self, Recipient};
 
 use crate::{browser::Browser, common};
@@ -15,15 +15,8 @@ fn everything_fits_on_a_narrow_screen() {
     let dir = tempfile::tempdir().expect("a folder");
     let database = dir.path().join("mail.sqlite");
     import(&database, dir.path());
-    let app = App::Arashi {
-        database,
-        connections: 2,
-        work: WorkSpec::default(),
-        session_in_links: false,
-        full_text: false,
-        durability: Durability::Normal,
-        stale: Duration::ZERO,
-    };
+    let spec = ArashiSpec { connections: 2, ..ArashiSpec::default() };
+    let app = App::Arashi { database, work: WorkSpec::default(), spec };
     let target = common::start(TargetSpec { app, ..common::spec() });
     browser.resize(WIDTH, 844);
     browser.go(&format!("http://{}/", target.address));

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, path::Path};
 
-use spec::{App, Durability, TargetSpec, WorkSpec};
+use spec::{App, ArashiSpec, TargetSpec, WorkSpec};
 use target_app::mail::deliver::{self, Recipient};
 
 use crate::{browser::Browser, common};
@@ -13,15 +13,8 @@ fn a_person_reads_and_keeps_imported_mail() {
     let dir = tempfile::tempdir().expect("a folder");
     let database = dir.path().join("mail.sqlite");
     import(&database, dir.path());
-    let app = App::Arashi {
-        database,
-        connections: 2,
-        work: WorkSpec::default(),
-        session_in_links: false,
-        full_text: false,
-        durability: Durability::Normal,
-        stale: std::time::Duration::ZERO,
-    };
+    let spec = ArashiSpec { connections: 2, ..ArashiSpec::default() };
+    let app = App::Arashi { database, work: WorkSpec::default(), spec };
     let target = common::start(TargetSpec { app, ..common::spec() });
 
     browser.go(&format!("http://{}/", target.address));

@@ -13,9 +13,9 @@ use std::{
 };
 
 use controllers::{catalogue::PolicySpec, site::OnRefuse};
-use spec::{EdgeSpec, StageSpec, TargetSpec, wire::SetPolicy};
+use spec::{StageSpec, TargetSpec, wire::SetPolicy};
 
-use crate::common::{Target, answer, edge, emulated, policy, spec, start, status};
+use crate::common::{Target, answer, emulated, policy, spec, start, status};
 
 /// One worker, one server, a queue of one: the third request at once is refused.
 fn tight(on_refuse: OnRefuse) -> Target {
@@ -112,11 +112,9 @@ fn a_limit_at_dispatch_counts_until_the_answer() {
 
 #[test]
 fn with_a_limit_on_connections_the_others_stay_in_the_kernel() {
-    let target = start(TargetSpec {
-        policy: policy("connections", &[("max", 2.0), ("backlog", 1.0)]),
-        edge: EdgeSpec { idle_timeout: Duration::from_secs(60), ..edge() },
-        ..spec()
-    });
+    let mut spec = TargetSpec { policy: policy("connections", &[("max", 2.0), ("backlog", 1.0)]), ..spec() };
+    spec.edge.kept.idle_timeout = Duration::from_secs(60);
+    let target = start(spec);
     let mut inside: Vec<_> = (0..2).map(|_| target.connect()).collect();
     for stream in &mut inside {
         stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();

@@ -6,6 +6,25 @@ use controllers::{
 use installed::catalogue;
 use serde::{Deserialize, Serialize};
 
+/// A client-side policy, and who shares it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClientPolicy {
+    /// The policy's name in the catalogue.
+    pub policy: String,
+    /// Parameters that differ from their defaults.
+    pub settings: Settings,
+    /// The senders that share one policy.
+    pub scope: ClientScope,
+}
+
+impl ClientPolicy {
+    /// Spec for senders; a client that may do as it likes is none.
+    pub fn spec(&self, objective: Objective, renewed_in: Vec<usize>) -> Option<ClientSpec> {
+        let Self { policy, settings, scope } = self.clone();
+        (policy != "none").then_some(ClientSpec { policy, settings, scope, objective, renewed_in })
+    }
+}
+
 /// A client-side policy, which decides before anything is sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClientSpec {

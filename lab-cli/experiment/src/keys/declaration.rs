@@ -61,6 +61,12 @@ impl<T: 'static, W: JsonSchema> KeyKind<T, W> {
         self
     }
 
+    /// The key in files, where the field has another name.
+    pub fn key(mut self, key: &'static str) -> Self {
+        self.row.key = key;
+        self
+    }
+
     /// The unit of the values.
     pub fn in_unit(mut self, unit: &str) -> Self {
         self.row.values = format!("{} {unit}", self.row.values);
@@ -98,13 +104,24 @@ impl<T: 'static, W: JsonSchema> KeyKind<Option<T>, W> {
         self.reading(|read| move |fields: &Fields<'_>, key: &str| read(fields, key).unwrap_or(default)).otherwise(shown)
     }
 
+    /// The same, kept as another type.
+    pub fn map<U: 'static>(self, as_kept: fn(T) -> U) -> KeyKind<Option<U>, W> {
+        self.reading(|read| move |fields: &Fields<'_>, key: &str| read(fields, key).map(as_kept))
+    }
+
+    /// The type's default in place of a value that is missing or wrong: its reader notes that.
+    pub fn filled(self) -> KeyKind<T, W>
+    where
+        T: Default,
+    {
+        self.reading(|read| move |fields: &Fields<'_>, key: &str| read(fields, key).unwrap_or_default())
+    }
+
     /// A key that cannot be left out: a problem names the example.
     pub fn wanted(self, example: &'static str) -> Self {
         let wanted = self.reading(|read| {
             move |fields: &Fields<'_>, key: &str| {
-                if fields.node(key).is_none() {
-                    fields.missing(key, example);
-                }
+                fields.wanted(key, example);
                 read(fields, key)
             }
         });
@@ -112,7 +129,7 @@ impl<T: 'static, W: JsonSchema> KeyKind<Option<T>, W> {
     }
 
     /// The same key with another reader.
-    pub(super) fn reading<U: 'static, R>(self, reader: impl FnOnce(Read<Option<T>>) -> R) -> KeyKind<U, W>
+    pub fn reading<U: 'static, R>(self, reader: impl FnOnce(Read<Option<T>>) -> R) -> KeyKind<U, W>
     where
         R: Fn(&Fields<'_>, &str) -> U + 'static,
     {
@@ -128,7 +145,7 @@ impl<T, W: JsonSchema> Declaration for KeyKind<T, W> {
     }
 
     fn read(&self, fields: &Fields<'_>, key: &str) -> T {
-        (self.read)(fields, key.trim_start_matches("r#"))
+        (self.read)(fields, if self.row.key.is_empty() { key } else { self.row.key })
     }
 }
 

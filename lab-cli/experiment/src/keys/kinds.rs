@@ -92,13 +92,13 @@ pub fn first_of<T: Copy + 'static>(words: &'static [(&'static str, T)]) -> KeyKi
 }
 
 /// A table of its own.
-pub fn table_of<G: Table + JsonSchema + 'static>() -> KeyKind<Option<G>, G> {
-    KeyKind::new(String::new(), |fields, key| fields.table(key))
+pub fn table_of<G: Table<Value: 'static> + JsonSchema>() -> KeyKind<Option<G::Value>, G> {
+    KeyKind::new(String::new(), |fields, key| fields.table::<G>(key))
 }
 
 /// A table of its own; what is not written has its defaults.
-pub fn table_or_default<G: Table + JsonSchema + 'static>() -> KeyKind<G, G> {
-    KeyKind::new(String::new(), |fields, key| fields.table(key).unwrap_or_else(|| G::read(&fields.emptied())))
+pub fn table_or_default<G: Table<Value: 'static> + JsonSchema>() -> KeyKind<G::Value, G> {
+    KeyKind::new(String::new(), |fields, key| fields.table::<G>(key).unwrap_or_else(|| G::read(&fields.emptied())))
 }
 
 /// A value with a reader of its own. `W`: its shape in the file.

@@ -52,8 +52,8 @@ impl Row {
     /// The row of `key`. `required`: the shape of a value that cannot be left out.
     pub(super) fn of_key(self, key: &'static str, about: &'static str, required: MakeSchema) -> Self {
         let schema = if self.required { required } else { self.schema };
-        // `for` is a word of Rust: its row is written `r#for`.
-        Self { key: key.trim_start_matches("r#"), about, schema, ..self }
+        let key = if self.key.is_empty() { key } else { self.key };
+        Self { key, about, schema, ..self }
     }
 
     /// `0 to 1; default 0`

@@ -10,10 +10,12 @@ use crate::{fields::Fields, problem::Problems, raw::Node};
 
 /// A table of an experiment file. [`table!`](super::table) implements this trait.
 pub(crate) trait Table: Sized {
+    /// What is read.
+    type Value;
     /// Rows of its keys, in the order in which hints name them.
     fn rows() -> Vec<Row>;
     /// Reads each key that is kept.
-    fn read(fields: &Fields<'_>) -> Self;
+    fn read(fields: &Fields<'_>) -> Self::Value;
 }
 
 /// The names of a table's keys.
@@ -40,13 +42,8 @@ pub fn schema(rows: &[Row], about: &str, generator: &mut SchemaGenerator) -> Sch
 
 impl<'a> Fields<'a> {
     /// A table of its own, with declared keys.
-    pub fn table<T: Table>(&self, key: &str) -> Option<T> {
-        Self::read_table(self.node(key)?, &self.path(key), self.problems())
-    }
-
-    /// Reads `node` as a table with declared keys.
-    pub fn read_table<T: Table>(node: &Node, path: &str, problems: &Problems) -> Option<T> {
-        Some(T::read(&Fields::of_table::<T>(node, path, problems)?))
+    pub fn table<T: Table>(&self, key: &str) -> Option<T::Value> {
+        Some(T::read(&Fields::of_table::<T>(self.node(key)?, &self.path(key), self.problems())?))
     }
 
     /// Reads `node` as a table with declared keys.

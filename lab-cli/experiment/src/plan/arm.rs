@@ -5,13 +5,13 @@ use std::{collections::BTreeMap, time::Duration};
 use controllers::catalogue::PolicySpec;
 use installed::catalogue;
 use serde::{Deserialize, Serialize};
+use workloads::plan::ClientPolicy;
 
 use super::{
-    client::ClientPolicy,
     hindsight::{Foreknowledge, Hindsight},
-    services::CallChanges,
     target::TargetPlan,
 };
+use crate::calls::CallChanges;
 
 /// One thing that is compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

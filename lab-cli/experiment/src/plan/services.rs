@@ -1,18 +1,12 @@
 //! Several services, as they are meant.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, ops::Deref};
 
 use controllers::Class;
 use serde::{Deserialize, Serialize};
-use spec::{
-    EmulatedSpec, StageSpec,
-    fault::Hindrance,
-    platform::PlatformSpec,
-    services::{Slow, WhenRefused},
-};
-use workloads::balance::{Balancer, Per};
+use spec::{EmulatedSpec, StageSpec, fault::Hindrance, platform::PlatformSpec, services::ServiceSpec};
 
-use super::{ClientPolicy, CostChanges};
+use crate::costs::CostChanges;
 
 /// Several services.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,64 +23,24 @@ pub struct Tree {
 /// A service of a tree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TreeService {
-    /// Unique name within the tree.
-    pub name: String,
+    /// The service.
+    #[serde(flatten)]
+    pub spec: ServiceSpec,
     /// The servers of one task.
     #[serde(flatten)]
     pub emulated: EmulatedSpec,
     /// Queue, pool and batch.
     pub stage: StageSpec,
-    /// Equal tasks.
-    pub tasks: u32,
-    /// Balancer between its tasks.
-    pub balancer: Balancer,
-    /// Unit of balancing: a request or a connection.
-    pub per: Per,
-    /// Tasks that are slower.
-    pub slow: Option<Slow>,
-    /// Most requests under way at a task, else its balancer refuses; 0: any number.
-    pub cap: u32,
-    /// The number of tasks that each calling task sends to; 0: all.
-    #[serde(default, skip_serializing_if = "super::target::is_zero")]
-    pub subset: u32,
-    /// Calls to other services.
-    pub calls: Vec<TreeCall>,
-    /// All at once.
-    pub fan_out: bool,
     /// Costs where they differ from the plant's.
     pub costs: CostChanges,
-    /// The processors that a live task's own CPU time is a share of, for its policies.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cpu_allotment: Option<f64>,
 }
 
-/// Calls of a service.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TreeCall {
-    /// Name of the callee.
-    pub to: String,
-    /// Calls for each request.
-    pub times: u32,
-    /// Chance that each of them is made, 0 to 1.
-    #[serde(default = "certain")]
-    pub probability: f64,
-    /// Most attempts of a call.
-    pub attempts: u8,
-    /// "Don't retry" ends the attempts.
-    pub heed_dont_retry: bool,
-    /// Answer to a request for which a call was refused.
-    pub when_refused: WhenRefused,
-    /// Longest wait.
-    #[serde(with = "controllers::millis")]
-    pub timeout: Duration,
-    /// Most connections of a task; 0: any number.
-    pub connections: u32,
-    /// Policy on the caller's own side.
-    pub client: Option<ClientPolicy>,
-}
+impl Deref for TreeService {
+    type Target = ServiceSpec;
 
-fn certain() -> f64 {
-    1.0
+    fn deref(&self) -> &ServiceSpec {
+        &self.spec
+    }
 }
 
 impl Tree {
@@ -171,17 +125,4 @@ impl TreeService {
         let one = self.emulated.capacity(self.stage.workers)?;
         Some(one * (f64::from(tasks) - slow))
     }
-}
-
-/// Changes of an arm in all calls between services.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct CallChanges {
-    /// Most attempts.
-    pub attempts: Option<u8>,
-    /// True if "don't retry" ends them.
-    pub heed_dont_retry: Option<bool>,
-    /// Answer to a request for which a call was refused.
-    pub when_refused: Option<WhenRefused>,
-    /// Policy on the callers' own side.
-    pub client: Option<ClientPolicy>,
 }

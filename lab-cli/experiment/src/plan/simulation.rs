@@ -1,14 +1,15 @@
 //! Settings of runs in virtual time alone: what things cost, the way to the service, what goes wrong when.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, de::IgnoredAny};
 use spec::{
     fault::{Fault, FaultKind},
     plant::PlantSpec,
-    services::WireCosts,
 };
 use workloads::sim::LinkSpec;
+
+use crate::costs::CostChanges;
 
 /// The numbers that come with the program, measured on the machine that `docs/fidelity.md` names.
 const ARASHI: &str = include_str!("../../library/plants/arashi.yaml");
@@ -68,81 +69,6 @@ impl Simulation {
     }
 }
 
-/// Costs by the experiment's own word instead of the plant's, milliseconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct CostChanges {
-    /// Cost of accepting a connection.
-    pub accept_ms: Option<f64>,
-    /// Cost of reading a request.
-    pub read_ms: Option<f64>,
-    /// Cost of refusing one.
-    pub refuse_ms: Option<f64>,
-    /// Cost of policing a request by batches.
-    pub police_batch_ms: Option<f64>,
-    /// Cost of policing one by a threshold.
-    pub police_threshold_ms: Option<f64>,
-    /// Cost of answering a health check.
-    pub check_ms: Option<f64>,
-    /// Cost of an open connection, for each second.
-    pub idle_ms: Option<f64>,
-    /// Memory of an open connection, thousands of bytes.
-    pub connection_kb: Option<f64>,
-    /// Memory of a request, thousands of bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub request_kb: Option<f64>,
-    /// Memory that there is, millions of bytes.
-    pub memory_mb: Option<f64>,
-    /// Time from a crash by memory to the restart.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub restart_ms: Option<f64>,
-}
-
-impl CostChanges {
-    fn is_none(&self) -> bool {
-        *self == Self::default()
-    }
-
-    /// Makes them.
-    pub fn apply(&self, costs: &mut PlantSpec) {
-        costs.accept_ms = self.accept_ms.unwrap_or(costs.accept_ms);
-        costs.read_ms = self.read_ms.unwrap_or(costs.read_ms);
-        costs.refuse_ms = self.refuse_ms.unwrap_or(costs.refuse_ms);
-        costs.police_batch_ms = self.police_batch_ms.unwrap_or(costs.police_batch_ms);
-        costs.police_threshold_ms = self.police_threshold_ms.unwrap_or(costs.police_threshold_ms);
-        costs.check_ms = self.check_ms.unwrap_or(costs.check_ms);
-        costs.idle_ms = self.idle_ms.unwrap_or(costs.idle_ms);
-        costs.connection_kb = self.connection_kb.unwrap_or(costs.connection_kb);
-        costs.request_kb = self.request_kb.unwrap_or(costs.request_kb);
-        costs.memory_mb = self.memory_mb.unwrap_or(costs.memory_mb);
-        costs.restart_ms = self.restart_ms.unwrap_or(costs.restart_ms);
-    }
-
-    /// Costs that a live task of emulated service times spends as well.
-    pub fn wire(&self) -> WireCosts {
-        let time = |ms: Option<f64>| Duration::from_secs_f64(ms.unwrap_or(0.0) / 1e3);
-        WireCosts {
-            accept: time(self.accept_ms),
-            read: time(self.read_ms),
-            refuse: time(self.refuse_ms),
-            check: time(self.check_ms),
-        }
-    }
-
-    /// The keys of those that a live task does not spend.
-    pub fn virtual_only(&self) -> Vec<&'static str> {
-        let all = [
-            ("police_batch", self.police_batch_ms),
-            ("police_threshold", self.police_threshold_ms),
-            ("idle", self.idle_ms),
-            ("connection", self.connection_kb),
-            ("request", self.request_kb),
-            ("memory", self.memory_mb),
-            ("restart", self.restart_ms),
-        ];
-        all.into_iter().filter(|(_, cost)| cost.is_some_and(|cost| cost > 0.0)).map(|(key, _)| key).collect()
-    }
-}
-
 const NO_PLANT: &str = "this is no plant: it has none of a plant's keys (cores, types, …)";
 
 /// Reads the text of a plant file.
@@ -163,6 +89,8 @@ pub fn read_plant(text: &str) -> Result<PlantSpec, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -171,15 +99,6 @@ mod tests {
         for kind in service_core::mail::KINDS.iter().filter(|kind| **kind != "other") {
             assert!(costs.types.contains_key(*kind), "{kind}");
         }
-    }
-
-    #[test]
-    fn what_a_live_task_spends_and_what_it_does_not() {
-        let costs =
-            CostChanges { read_ms: Some(0.2), idle_ms: Some(1.0), memory_mb: Some(0.0), ..CostChanges::default() };
-        let WireCosts { accept, read, refuse, check } = costs.wire();
-        assert_eq!([accept, read, refuse, check].map(|time| time.as_micros()), [0, 200, 0, 0]);
-        assert_eq!(costs.virtual_only(), ["idle"]);
     }
 
     #[test]

@@ -1,18 +1,16 @@
 //! Targets: the service under test.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use controllers::{Class, ClassRule, Criticality, catalogue::PolicySpec};
 use serde::{Deserialize, Serialize};
-use service_core::{
-    mail::CorpusSpec,
-    synthetic::{checksum_graph, emulated_graph},
-};
+use service_core::synthetic::{checksum_graph, emulated_graph};
 use spec::{
-    ChecksumSpec, Durability, EmulatedSpec, HealthChecks, StageSpec, WorkSpec, graph::Graph, waiting_room::RoomsSpec,
+    ArashiSpec, ChecksumSpec, ConnectionSpec, EmulatedSpec, HealthChecks, StageSpec, WorkSpec, graph::Graph,
+    waiting_room::RoomsSpec,
 };
 
-use super::{OwnService, Tree};
+use super::{Mail, OwnService, Tree};
 
 /// Service under test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,24 +31,9 @@ pub struct TargetPlan {
     pub criticality: BTreeMap<Class, Criticality>,
     /// Length of the kernel's listen queue, in every arm; `None`: long, and short in arms that limit connections.
     pub backlog: Option<u32>,
-    /// Keep connections open between requests.
-    pub keep_alive: bool,
-    /// Close a connection after a refusal.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub refusal_closes: bool,
-    /// `Retry-After` of a refusal where the policy advises nothing; `None`: none.
-    #[serde(
-        rename = "retry_after_ms",
-        default,
-        with = "controllers::millis::option",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub retry_after: Option<Duration>,
-    /// Longest time that such a connection may be idle.
-    #[serde(rename = "idle_timeout_ms", with = "controllers::millis")]
-    pub idle_timeout: Duration,
-    /// Most requests of one connection; 0: any number.
-    pub connection_requests: u32,
+    /// What comes of a connection after an answer.
+    #[serde(flatten)]
+    pub kept: ConnectionSpec,
     /// Waiting rooms before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_room: Option<RoomsSpec>,
@@ -87,17 +70,9 @@ pub struct ArashiPlan {
     /// Standard deviation of the logarithm of a mailbox's factor of extra work.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub work_spread: f64,
-    /// Connections to the database.
-    pub connections: u32,
-    /// The key in links instead of a cookie.
-    pub session_in_links: bool,
-    /// Full-text index instead of substring.
-    pub full_text: bool,
-    /// Failures that an acknowledged change survives. It changes what a write costs.
-    pub durability: Durability,
-    /// Oldest copy of a list that is shown where the list itself is refused; zero: none is kept.
-    #[serde(rename = "stale_ms", with = "controllers::millis")]
-    pub stale: Duration,
+    /// How it works.
+    #[serde(flatten)]
+    pub spec: ArashiSpec,
 }
 
 pub(super) fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
@@ -113,34 +88,6 @@ impl ArashiPlan {
     /// The work knob at this number of operations.
     pub fn work_at(&self, operations: f64) -> WorkSpec {
         WorkSpec { operations, weights: self.work_weights.clone(), spread: self.work_spread }
-    }
-}
-
-/// Generated mail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mail {
-    /// Seed of the corpus.
-    pub seed: u64,
-    /// Accounts.
-    pub accounts: u32,
-    /// Messages in every inbox; `None`: sizes spread as the corpus has them.
-    pub inbox: Option<u32>,
-}
-
-impl Mail {
-    /// Spec of the corpus to generate.
-    pub fn corpus(self) -> CorpusSpec {
-        let any = CorpusSpec { users: self.accounts, seed: self.seed, ..CorpusSpec::default() };
-        match self.inbox {
-            None => any,
-            Some(messages) => CorpusSpec {
-                inbox_median: messages.into(),
-                inbox_sigma: 0.0,
-                inbox_min: messages,
-                inbox_max: messages,
-                ..any
-            },
-        }
     }
 }
 

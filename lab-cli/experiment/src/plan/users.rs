@@ -7,12 +7,13 @@ use serde::{Deserialize, Serialize, Serializer};
 use workloads::{
     background::BackgroundRole,
     plan::{
-        AnswerCheck, ArrivalLaw, Behaviour, Conduct, ConnectionHabit, FailureRule, Marks, PreviousPage, TestPlan,
-        UrlRequest,
+        AnswerCheck, ArrivalLaw, Behaviour, ClientPolicy, Conduct, ConnectionHabit, FailureRule, Marks, PreviousPage,
+        TestPlan, UrlRequest,
     },
 };
 
-use super::{AppPlan, ClientPolicy, Recording};
+use super::{AppPlan, Recording};
+use crate::rate::Rate;
 
 /// Senders of the load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -224,26 +225,6 @@ impl LoadStream {
         match *self {
             Self::Users { from, to, .. } | Self::Present { from, to, .. } => [from, to].map(f64::from),
             _ => self.rates().map_or([0.0; 2], |rates| rates.map(|rate| rate.per_second(capacity))),
-        }
-    }
-}
-
-/// A rate.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Rate {
-    /// So many a second: `100/s`.
-    PerSecond(f64),
-    /// Times the capacity: `0.5x`.
-    OfCapacity(f64),
-}
-
-impl Rate {
-    /// Requests a second.
-    pub fn per_second(self, capacity: Option<f64>) -> f64 {
-        match self {
-            Self::PerSecond(rate) => rate,
-            Self::OfCapacity(times) => times * capacity.unwrap_or(0.0),
         }
     }
 }

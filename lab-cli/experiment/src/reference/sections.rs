@@ -4,12 +4,15 @@ use schemars::JsonSchema;
 
 use crate::{
     arms::ArmKeys,
+    calls::{CallChanges, CallKeys},
     client::{ClientKeys, GroupKeys},
-    exported_metrics::MetricsKeys,
+    costs::CostChanges,
+    exported_metrics::ExportedMetrics,
     figure::{FigureKeys, PanelKeys, PaperCurveKeys},
     hindsight::BestStaticKeys,
     keys::{Row, Table},
     load::{self, LoadKeys, PhaseKeys},
+    mail::Mail,
     paths::RequestKeys,
     pauses,
     platform::{ApplicationKeys, PlatformKeys, SlaTierKeys},
@@ -17,11 +20,11 @@ use crate::{
     recording::TraceKeys,
     refusal::RedirectKeys,
     script::{BranchKeys, CheckKeys, ExtractKeys, StepKeys, TestPlanKeys},
-    simulation::{CostKeys, FaultKeys, LinkKeys, SimulationKeys},
+    simulation::{FaultKeys, LinkKeys, SimulationKeys},
     stage,
-    target::{ClassKeys, MailKeys, StageKeys, TargetKeys},
+    target::{ClassKeys, StageKeys, TargetKeys},
     thresholds::ThresholdKeys,
-    tree::{CallChangeKeys, CallKeys, ServiceKeys, SlowKeys},
+    tree::{ServiceKeys, SlowKeys},
     users::{self, PatienceKeys, TroubleKeys, UsersKeys},
     waiting_room::WaitingRoomKeys,
 };
@@ -72,7 +75,7 @@ fn of_the_target() -> Vec<Section> {
             "`of` names the apps that have a key. `own` is a service of your own: it has no `app` but a `url` or a `command`, \
              and apart from these only `class`, `criticality` and `waiting_room`.",
         ),
-        section::<MailKeys>("target.mail", "The generated mail of `arashi`."),
+        section::<Mail>("target.mail", "The generated mail of `arashi`."),
         section::<StageKeys>("target.stages.NAME", "One stage that differs from the others."),
         section::<ClassKeys>("target.class", "One of these."),
         section::<WaitingRoomKeys>(
@@ -90,7 +93,7 @@ fn of_trees() -> Vec<Section> {
         ),
         section::<SlowKeys>("target.services.NAME.slow", "The first tasks of a service, slower than the others."),
         section::<CallKeys>("target.services.NAME.calls[]", "A call is the name of a service, or a table."),
-        section::<MetricsKeys>(
+        section::<ExportedMetrics>(
             "target.metrics",
             "What a service of your own exports. [Your service](../your-service.md#3-run-it).",
         ),
@@ -149,7 +152,7 @@ fn of_arms() -> Vec<Section> {
             "Settings of the lab beside those of the policy ([policies.md](policies.md)). \
              A policy's own parameter of the same name comes first.",
         ),
-        section::<CallChangeKeys>(
+        section::<CallChanges>(
             "arms[].POLICY.calls",
             "What is different about all calls of a tree; the rest is as each call has it.",
         ),
@@ -166,7 +169,7 @@ fn of_virtual_time() -> Vec<Section> {
             "virtual",
             "For runs in virtual time. [In virtual time](../experiments.md#in-virtual-time).",
         ),
-        section::<CostKeys>(
+        section::<CostChanges>(
             "virtual.costs",
             "CPU times of a whole core, and memory. Nothing costs anything at an emulated server unless it is given here.",
         ),

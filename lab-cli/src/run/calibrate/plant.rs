@@ -207,7 +207,7 @@ impl Bench<'_> {
         let none = ArmPlan::none();
         let arm = self.experiment.arms.get(arm).unwrap_or(&none);
         let mut spec = target_spec(self.experiment, arm, database, 0.0, self.seed(), self.request.cpus.target);
-        spec.edge.connection_requests = 0;
+        spec.edge.kept.connection_requests = 0;
         TargetProcess::start(TaskSpec::alone(spec), self.request.log)
     }
 
@@ -316,7 +316,7 @@ impl Bench<'_> {
 
     fn connections(&self) -> u32 {
         match &self.experiment.target.app {
-            AppPlan::Arashi(arashi) => arashi.connections,
+            AppPlan::Arashi(arashi) => arashi.spec.connections,
             AppPlan::Checksum(_) | AppPlan::Emulated(_) | AppPlan::Tree(_) | AppPlan::Own(_) => 0,
         }
     }

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, net::SocketAddr, sync::Arc};
 
 use controllers::seed_for;
 use service_core::tree::TaskId;
-use spec::services::{CallSpec, CalleeSpec, ServiceSpec, TaskSpec, TreeSpec};
+use spec::services::{CallSpec, CalleeSpec, HostedService, TaskSpec, TreeSpec};
 
 use super::{
     controls::{LiveTask, RunningTask, Service},
@@ -26,7 +26,7 @@ pub struct LiveTree {
 impl LiveTree {
     /// The tree, of which nothing runs yet.
     pub fn new(spec: &TreeSpec, on_demand: impl Iterator<Item = usize>, processes: Processes) -> Self {
-        let tasks = |service: &ServiceSpec| (0..service.tasks).map(|_| LiveTask::default()).collect();
+        let tasks = |service: &HostedService| (0..service.tasks).map(|_| LiveTask::default()).collect();
         Self {
             spec: Arc::new(spec.clone()),
             tasks: spec.services.iter().map(tasks).collect(),
@@ -134,7 +134,7 @@ impl LiveTree {
     }
 
     pub(super) fn services(&self) -> Vec<Service> {
-        let service = |(spec, tasks): (&ServiceSpec, &Vec<LiveTask>)| Service {
+        let service = |(spec, tasks): (&HostedService, &Vec<LiveTask>)| Service {
             name: spec.name.clone(),
             tasks: tasks.clone(),
             capped: spec.cap > 0,

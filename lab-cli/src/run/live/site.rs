@@ -3,13 +3,14 @@
 use std::{path::Path, sync::Arc, time::Instant};
 
 use analysis::live::LiveEvent;
+use controllers::Class;
 use experiment::plan::OwnService;
 use service_core::tree::{TaskId, TreeMachines};
 use spec::{
     TargetSpec,
     fault::Fault,
     proxy::ProxySpec,
-    services::{EntrySpec, TaskSpec, TreeSpec},
+    services::{TaskSpec, TreeSpec},
 };
 use workloads::{RunOptions, plan};
 
@@ -294,12 +295,16 @@ fn many(spec: &TreeSpec, faults: &[Fault], log: &Path) -> Result<LiveSite, RunFa
 }
 
 /// The entry point of a class of users, and the index of that service.
-fn entry_point(entry: &EntrySpec, spec: &TreeSpec, tree: &LiveTree) -> Option<(usize, plan::EntryPoint)> {
-    let place = spec.services.iter().position(|to| to.name == entry.service)?;
+fn entry_point(
+    (class, service): &(Option<Class>, String),
+    spec: &TreeSpec,
+    tree: &LiveTree,
+) -> Option<(usize, plan::EntryPoint)> {
+    let place = spec.services.iter().position(|to| to.name == *service)?;
     let to = &spec.services[place];
     let entry = plan::EntryPoint {
         service: to.name.clone(),
-        class: entry.class,
+        class: *class,
         tasks: tree.addresses(place).into(),
         balancer: to.balancer,
         per: to.per,

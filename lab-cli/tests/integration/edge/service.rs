@@ -50,15 +50,7 @@ impl Service {
         let folder = tempfile::tempdir().expect("a folder");
         let database = folder.path().join("mail.sqlite");
         import(folder.path(), &database, mail);
-        let app = App::Arashi {
-            database,
-            connections: 4,
-            work: WorkSpec::default(),
-            session_in_links: false,
-            full_text: false,
-            durability: spec::Durability::Normal,
-            stale: Duration::ZERO,
-        };
+        let app = App::Arashi { database, work: WorkSpec::default(), spec: spec::ArashiSpec::default() };
         Self::start("arashi", folder, app, edge)
     }
 

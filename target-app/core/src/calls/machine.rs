@@ -4,7 +4,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use controllers::{ClassRule, JobId, Note, Outcome, Tags, Timestamp, UnixSeconds, catalogue::Problem};
+use controllers::{ClassRule, JobId, Note, Objective, Outcome, Tags, Timestamp, UnixSeconds, catalogue::Problem};
 use spec::{
     services::CallSpec,
     wire::{CallCounts, MadeCalls},
@@ -163,8 +163,9 @@ pub struct CallMachine<H> {
 
 impl<H> CallMachine<H> {
     /// `seed`: the root of the policy's randomness.
-    pub fn new(spec: &CallSpec, class: &ClassRule, seed: u64) -> Result<Self, Vec<Problem>> {
-        let policy = spec.client.as_ref().map(|client| with_member(client, seed)).transpose()?;
+    pub fn new(spec: &CallSpec, class: &ClassRule, objective: Objective, seed: u64) -> Result<Self, Vec<Problem>> {
+        let client = spec.client.as_ref().and_then(|client| client.spec(objective, Vec::new()));
+        let policy = client.map(|client| with_member(&client, seed)).transpose()?;
         Ok(Self { spec: spec.clone(), class: class.clone(), policy, seed, counts: CallCounts::default() })
     }
 
@@ -340,35 +341,22 @@ fn with_member<H>(client: &ClientSpec, seed: u64) -> Result<(Clients<H>, Member)
 #[cfg(test)]
 mod tests {
     use controllers::{Kind, RetryHint};
-    use workloads::plan::ClientScope;
+    use workloads::plan::{ClientPolicy, ClientScope};
 
     use super::*;
-    use spec::services::WhenRefused;
 
     const NOW: Timestamp = Timestamp::from_secs(1);
 
-    fn machine(client: Option<ClientSpec>) -> CallMachine<u32> {
-        let spec = CallSpec {
-            to: "back".to_owned(),
-            times: 1,
-            probability: 1.0,
-            attempts: 2,
-            heed_dont_retry: true,
-            when_refused: WhenRefused::Overloaded,
-            timeout: Duration::from_secs(5),
-            connections: 0,
-            client,
-            redraw: false,
-        };
-        CallMachine::new(&spec, &ClassRule::None, 1).unwrap()
+    fn machine(client: Option<ClientPolicy>) -> CallMachine<u32> {
+        let spec = CallSpec { attempts: 2, timeout: Duration::from_secs(5), client, ..CallSpec::to("back") };
+        let objective = Objective { percentile: 90.0, response_time: Duration::from_secs(1) };
+        CallMachine::new(&spec, &ClassRule::None, objective, 1).unwrap()
     }
 
     /// Refuses more than one call in flight.
-    fn one_at_a_time() -> Option<ClientSpec> {
+    fn one_at_a_time() -> Option<ClientPolicy> {
         let settings = [("max".to_owned(), 1_u32.into())].into();
-        let objective = controllers::Objective { percentile: 90.0, response_time: Duration::from_secs(1) };
-        let (policy, scope) = ("concurrency".to_owned(), ClientScope::All);
-        Some(ClientSpec { policy, settings, scope, objective, renewed_in: Vec::new() })
+        Some(ClientPolicy { policy: "concurrency".to_owned(), settings, scope: ClientScope::All })
     }
 
     fn begin(machine: &CallMachine<u32>) -> Call {

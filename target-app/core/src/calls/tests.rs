@@ -8,18 +8,8 @@ use spec::services::{CallSpec, WhenRefused};
 use super::*;
 
 fn call() -> CallSpec {
-    CallSpec {
-        to: "back".to_owned(),
-        times: 1,
-        probability: 1.0,
-        attempts: 3,
-        heed_dont_retry: true,
-        when_refused: WhenRefused::DontRetry,
-        timeout: Duration::from_secs(5),
-        connections: 0,
-        client: None,
-        redraw: false,
-    }
+    let timeout = Duration::from_secs(5);
+    CallSpec { attempts: 3, when_refused: WhenRefused::DontRetry, timeout, ..CallSpec::to("back") }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use service_core::{
 };
 use spec::{
     fault::{Fault, FaultKind},
-    services::{ServiceSpec, TreeSpec},
+    services::{HostedService, TreeSpec},
 };
 use workloads::balance::Per;
 
@@ -56,7 +56,7 @@ impl Cluster {
         Ok(made)
     }
 
-    fn add(&mut self, tree: &TreeSpec, spec: &ServiceSpec, plan: &PlantPlan, seed: u64) -> Result<(), PlantError> {
+    fn add(&mut self, tree: &TreeSpec, spec: &HostedService, plan: &PlantPlan, seed: u64) -> Result<(), PlantError> {
         let (number, first) = (self.services.len(), self.nodes.len());
         let tasks = usize::try_from(spec.tasks).unwrap_or(usize::MAX);
         for task in 0..tasks {
@@ -85,7 +85,8 @@ impl Cluster {
                     let service = position(tree, &call.to).unwrap_or_default();
                     let to = &tree.services[service];
                     let pool = pool(service, to, &to.reached_by(task), call.connections, seed);
-                    let machine = CallMachine::new(call, &spec.task.class, seed).map_err(|problems| {
+                    let made = CallMachine::new(call, &spec.task.class, spec.task.objective, seed);
+                    let machine = made.map_err(|problems| {
                         let name = call.client.as_ref().map(|client| client.policy.clone()).unwrap_or_default();
                         PlantError::Unfit(Unfit { name, problems })
                     })?;
@@ -111,7 +112,7 @@ impl Cluster {
 }
 
 /// A sender's connections to the tasks of a service that it `reaches`; none: to all. `most`: their limit, 0 for none.
-fn pool(number: usize, to: &ServiceSpec, reaches: &[usize], most: u32, seed: u64) -> ServicePool {
+fn pool(number: usize, to: &HostedService, reaches: &[usize], most: u32, seed: u64) -> ServicePool {
     let tasks = usize::try_from(to.tasks).unwrap_or(usize::MAX);
     let pool = Pool::new(tasks, to.balancer, to.per, most, seed).capped(to.cap).reaching(reaches);
     ServicePool { service: number, pool }
@@ -126,7 +127,7 @@ fn position(spec: &TreeSpec, name: &str) -> Option<usize> {
 }
 
 fn entries(spec: &TreeSpec) -> Vec<(Option<Class>, usize)> {
-    spec.entries.iter().filter_map(|entry| Some((entry.class, position(spec, &entry.service)?))).collect()
+    spec.entries.iter().filter_map(|(class, service)| Some((*class, position(spec, service)?))).collect()
 }
 
 /// Rejects faults of what there is not, and crashes of tasks that a platform drains.
@@ -176,8 +177,8 @@ fn check(spec: &TreeSpec) -> Result<(), PlantError> {
     if spec.platform.is_some() && spec.services.iter().any(|service| service.costs.restart_ms > 0.0) {
         return wrong("tasks that a platform starts and drains do not crash: leave restart out".to_owned());
     }
-    if let Some(entry) = spec.entries.iter().find(|entry| position(spec, &entry.service).is_none()) {
-        return wrong(format!("users ask {}, which does not exist", entry.service));
+    if let Some((_, service)) = spec.entries.iter().find(|(_, service)| position(spec, service).is_none()) {
+        return wrong(format!("users ask {service}, which does not exist"));
     }
     let tasks: u64 = spec.services.iter().map(|service| u64::from(service.tasks)).sum();
     if tasks > MOST_TASKS as u64 {

@@ -16,13 +16,13 @@ use spec::{
     App, EmulatedSpec, ServiceTime, StageSpec, TargetSpec,
     fault::{Fault, FaultKind},
     plant::PlantSpec,
-    services::{CallSpec, EntrySpec, ServiceSpec, Slow, TreeSpec, WhenRefused},
+    services::{CallSpec, HostedService, ServiceSpec, Slow, TreeSpec, WhenRefused},
 };
 use workloads::{
     StopFlag,
     balance::{Balancer, Per},
     measure,
-    plan::{ArrivalLaw, Behaviour, ClientScope, ClientSpec, FailureRule, Load, LoadPlan, Phase, Users},
+    plan::{ArrivalLaw, Behaviour, ClientPolicy, ClientScope, FailureRule, Load, LoadPlan, Phase, Users},
     sim::{LinkSpec, SimOutcome, run},
     testing::url_plan,
 };
@@ -38,47 +38,26 @@ fn policy(name: &str, settings: &[(&str, f64)]) -> PolicySpec {
 }
 
 /// A service of one task with so many servers and workers, which takes so many milliseconds a request.
-fn service(name: &str, millis: u64, servers: u32, calls: &[&str]) -> ServiceSpec {
+fn service(name: &str, millis: u64, servers: u32, calls: &[&str]) -> HostedService {
     let one = EmulatedSpec::one(ServiceTime::Constant(Duration::from_millis(millis)));
     let task = TargetSpec {
         stage_defaults: StageSpec { workers: servers, batch: 1, ..StageSpec::default() },
         seed: 5,
         ..TargetSpec::new(App::Emulated(EmulatedSpec { servers, ..one }), policy("none", &[]), OBJECTIVE)
     };
-    ServiceSpec {
-        name: name.to_owned(),
-        task,
-        costs: PlantSpec::default(),
-        cpu_allotment: None,
-        wire: spec::services::WireCosts::default(),
-        tasks: 1,
-        balancer: Balancer::RoundRobin,
-        per: Per::Request,
-        slow: None,
-        cap: 0,
-        subset: 0,
-        calls: calls.iter().map(|to| call(to)).collect(),
-        fan_out: false,
-    }
+    let calls = calls.iter().map(|to| CallSpec::to(to)).collect();
+    let spec = ServiceSpec { name: name.to_owned(), tasks: 1, calls, ..ServiceSpec::default() };
+    HostedService { spec, task, costs: PlantSpec::default(), wire: spec::services::WireCosts::default() }
 }
 
-fn call(to: &str) -> CallSpec {
-    CallSpec {
-        to: to.to_owned(),
-        times: 1,
-        probability: 1.0,
-        attempts: 1,
-        heed_dont_retry: true,
-        when_refused: WhenRefused::Overloaded,
-        timeout: Duration::from_secs(10),
-        connections: 0,
-        client: None,
-        redraw: false,
-    }
+/// The same with other settings.
+fn with(mut service: HostedService, change: impl FnOnce(&mut HostedService)) -> HostedService {
+    change(&mut service);
+    service
 }
 
-fn tree(services: Vec<ServiceSpec>) -> TreeSpec {
-    let entry = EntrySpec { class: None, service: services[0].name.clone() };
+fn tree(services: Vec<HostedService>) -> TreeSpec {
+    let entry = (None, services[0].name.clone());
     TreeSpec { services, entries: vec![entry], machines: Vec::new(), platform: None }
 }
 
@@ -135,7 +114,7 @@ fn a_chain_takes_as_long_as_its_links_and_fan_out_as_its_longest() {
     let (finished, cluster) = ran(&open_plan(10.0, 10), &one_by_one);
     assert!((mean_ms(&finished) - 60.0).abs() < 0.1, "{}", mean_ms(&finished));
     assert_eq!((read(&cluster, "front"), read(&cluster, "a"), read(&cluster, "b")), (100, 100, 100));
-    let at_once = tree([vec![ServiceSpec { fan_out: true, ..front }], both.to_vec()].concat());
+    let at_once = tree([vec![with(front, |front| front.fan_out = true)], both.to_vec()].concat());
     assert!((mean_ms(&ran(&open_plan(10.0, 10), &at_once).0) - 40.0).abs() < 0.1);
     // A chain: 10 + 20 + 30.
     let chain = tree(vec![service("front", 10, 4, &["a"]), service("a", 20, 4, &["b"]), service("b", 30, 4, &[])]);
@@ -239,7 +218,7 @@ fn the_servers_of_a_slow_task_are_busy_for_as_long_as_they_take() {
 #[test]
 fn a_balancer_refuses_what_is_beyond_its_cap_and_nobody_waits_longer_than_that() {
     // Two tasks can do 100 a second each, and are asked 200 times; the third of two that are there would wait.
-    let back = ServiceSpec { tasks: 2, cap: 2, ..service("back", 10, 1, &[]) };
+    let back = with(service("back", 10, 1, &[]), |back| (back.tasks, back.cap) = (2, 2));
     let (finished, cluster) = ran(&open_plan(400.0, 10), &tree(vec![back.clone()]));
     let ledger = &finished.report.total.measured;
     assert_eq!(ledger.rejected + ledger.served, 4000);
@@ -259,7 +238,7 @@ fn a_balancer_refuses_what_is_beyond_its_cap_and_nobody_waits_longer_than_that()
     );
     assert!((1990..=2010).contains(&made.refused), "{made:?}");
     // Without a cap all are served in the end.
-    let (finished, _) = ran(&open_plan(400.0, 10), &tree(vec![ServiceSpec { cap: 0, ..back }]));
+    let (finished, _) = ran(&open_plan(400.0, 10), &tree(vec![with(back, |back| back.cap = 0)]));
     assert_eq!(finished.report.total.measured.rejected, 0);
 }
 
@@ -335,13 +314,7 @@ fn with_the_rule_only_the_layer_right_above_retries() {
 fn a_callers_own_policy_refuses_before_anything_is_sent() {
     let mut spec = stack(3, WhenRefused::DontRetry);
     let settings = [("attempts".to_owned(), 2.0.into()), ("per_client".to_owned(), false.into())].into();
-    let client = ClientSpec {
-        policy: "retry-budget".to_owned(),
-        settings,
-        scope: ClientScope::All,
-        objective: OBJECTIVE,
-        renewed_in: Vec::new(),
-    };
+    let client = ClientPolicy { policy: "retry-budget".to_owned(), settings, scope: ClientScope::All };
     spec.services[2].calls[0].client = Some(client);
     let (_, cluster) = ran(&open_plan(10.0, 10), &spec);
     let books = cluster.books();
@@ -356,12 +329,9 @@ fn a_callers_own_policy_refuses_before_anything_is_sent() {
 #[test]
 fn what_dagor_tells_on_replies_is_refused_before_it_is_sent() {
     let settings = [("user_levels", 1.0)];
-    let dagor = || ClientSpec {
-        policy: "dagor".to_owned(),
-        settings: policy("dagor", &settings).settings,
-        scope: ClientScope::All,
-        objective: OBJECTIVE,
-        renewed_in: Vec::new(),
+    let dagor = || {
+        let settings = policy("dagor", &settings).settings;
+        ClientPolicy { policy: "dagor".to_owned(), settings, scope: ClientScope::All }
     };
     let mut plan = open_plan(150.0, 20);
     plan.marks.criticality = [(Class(0), Criticality::Sheddable), (Class(1), Criticality::CriticalPlus)].into();
@@ -380,7 +350,7 @@ fn what_dagor_tells_on_replies_is_refused_before_it_is_sent() {
         let mut plan = plan.clone();
         let client = collaborates.then(dagor);
         if !with_front {
-            plan.client = client;
+            plan.client = client.and_then(|client| client.spec(OBJECTIVE, Vec::new()));
             let (finished, _) = ran(&plan, &tree(vec![back()]));
             let ledger = &finished.report.total.measured;
             return (ledger.rejected, ledger.refused_locally);
@@ -518,13 +488,13 @@ fn two_runs_are_equal_in_every_event() {
 
 #[test]
 fn services_that_do_not_fit_together_are_told() {
-    let told = |services: Vec<ServiceSpec>| {
+    let told = |services: Vec<HostedService>| {
         Cluster::new(&tree(services), &PlantPlan::default(), Duration::ZERO, 1).expect_err("it cannot be").to_string()
     };
     assert!(told(vec![service("a", 1, 1, &["b"])]).contains("calls b, which does not exist"));
     assert!(told(vec![service("a", 1, 1, &["a"])]).contains("must come after"));
     assert!(told(vec![service("a", 1, 1, &[]), service("a", 1, 1, &[])]).contains("two services called a"));
-    assert!(told(vec![ServiceSpec { tasks: 5000, ..service("a", 1, 1, &[]) }]).contains("too many"));
+    assert!(told(vec![with(service("a", 1, 1, &[]), |a| a.tasks = 5000)]).contains("too many"));
 }
 
 #[test]

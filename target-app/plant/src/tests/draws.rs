@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use controllers::{Class, Kind, Timestamp};
 use service_core::mail::KINDS;
-use spec::{Durability, WorkSpec, plant::TypeCost};
+use spec::{ArashiSpec, WorkSpec, plant::TypeCost};
 use workloads::{
     mail::arashi,
     plan::{Account, ArrivalLaw, Load, MailUsers},
@@ -130,12 +130,8 @@ fn watched_mail(plan: &LoadPlan, policy: PolicySpec) -> (Watched, u64) {
     let weights = KINDS.iter().map(|&kind| (kind.to_owned(), 1.0)).collect();
     spec.app = App::Arashi {
         database: "none.sqlite".into(),
-        connections: 2,
         work: WorkSpec { operations: 0.5, weights, spread: 0.0 },
-        session_in_links: true,
-        full_text: false,
-        durability: Durability::Normal,
-        stale: Duration::from_secs(30),
+        spec: ArashiSpec { connections: 2, stale: Duration::from_secs(30), ..ArashiSpec::default() },
     };
     let cost = TypeCost { cpu_ms: 2.0, read_ms: 6.0, write_ms: 2.0, spread: 0.4 };
     let types = KINDS.iter().map(|&kind| (kind.to_owned(), cost)).collect();

@@ -52,17 +52,10 @@ async fn world(session_in_links: bool) -> World {
     fill.put_range(bob[0], 26, 3).await.expect("put");
     fill.commit().await.expect("commit");
     store.close().await.expect("closes");
-    let settings = ArashiSettings {
-        database,
-        connections: 2,
-        work: WorkSpec::default(),
-        session_in_links,
-        full_text: false,
-        durability: Durability::Normal,
-        sessions: SessionLimits::default(),
-        stale: std::time::Duration::from_secs(30),
-    };
-    World { arashi: Arashi::open(&settings).await.expect("opens"), _dir: dir }
+    let stale = std::time::Duration::from_secs(30);
+    let spec = ArashiSpec { connections: 2, session_in_links, stale, ..ArashiSpec::default() };
+    let arashi = Arashi::open(&database, &WorkSpec::default(), &spec).await.expect("opens");
+    World { arashi, _dir: dir }
 }
 
 fn sample(i: u8) -> NewMessage {

@@ -7,9 +7,8 @@ use spec::{
     App, EmulatedSpec, ServiceTime, TargetSpec,
     plant::PlantSpec,
     platform::{ApplicationSpec, SlaTierSpec},
-    services::{CallSpec, ServiceSpec, WhenRefused, WireCosts},
+    services::{CallSpec, HostedService, ServiceSpec, WireCosts},
 };
-use workloads::balance::{Balancer, Per};
 
 use super::*;
 use crate::tree::{TreeMachines, TreeTurn};
@@ -20,37 +19,14 @@ fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
 }
 
-fn service(name: &str, tasks: u32, calls: Option<&str>) -> ServiceSpec {
-    let call = |to: &str| CallSpec {
-        to: to.to_owned(),
-        times: 1,
-        probability: 1.0,
-        attempts: 1,
-        heed_dont_retry: true,
-        when_refused: WhenRefused::Overloaded,
-        timeout: secs(10),
-        connections: 0,
-        client: None,
-        redraw: false,
-    };
+fn service(name: &str, tasks: u32, calls: Option<&str>) -> HostedService {
     let app = App::Emulated(EmulatedSpec::one(ServiceTime::Constant(Duration::from_millis(10))));
     let policy = PolicySpec { name: "none".to_owned(), place: None, settings: controllers::Settings::new() };
     let objective = Objective { percentile: 0.95, response_time: secs(1) };
-    ServiceSpec {
-        name: name.to_owned(),
-        task: TargetSpec::new(app, policy, objective),
-        costs: PlantSpec::default(),
-        wire: WireCosts::default(),
-        cpu_allotment: None,
-        tasks,
-        balancer: Balancer::RoundRobin,
-        per: Per::Request,
-        slow: None,
-        cap: 0,
-        subset: 0,
-        calls: calls.map(call).into_iter().collect(),
-        fan_out: false,
-    }
+    let calls = calls.map(CallSpec::to).into_iter().collect();
+    let spec = ServiceSpec { name: name.to_owned(), tasks, calls, ..ServiceSpec::default() };
+    let task = TargetSpec::new(app, policy, objective);
+    HostedService { spec, task, costs: PlantSpec::default(), wire: WireCosts::default() }
 }
 
 /// Services `other`, `front` and `back`: front's tasks are the sentries of back.

@@ -46,7 +46,7 @@ fn front_and_back(balancer: Balancer) -> TreeSpec {
     };
     let mut front = exponential("front", 5, &["back"]);
     front.calls[0].times = 2;
-    tree(vec![front, ServiceSpec { tasks: 3, balancer, ..exponential("back", 20, &[]) }])
+    tree(vec![front, with(exponential("back", 20, &[]), |back| (back.tasks, back.balancer) = (3, balancer))])
 }
 
 fn foreseen(spec: &TreeSpec) -> (SimOutcome, Vec<Vec<Foreseen>>) {

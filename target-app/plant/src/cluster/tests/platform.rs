@@ -16,7 +16,7 @@ fn platform() -> TreeSpec {
     front.task.stage_defaults.workers = 500;
     let mut back = service("back", 20, 1, &[]);
     back.balancer = Balancer::LeastLoaded;
-    let on_every_node = |service: ServiceSpec| ServiceSpec { tasks: 5, ..service };
+    let on_every_node = |service| with(service, |service| service.tasks = 5);
     let application = ApplicationSpec {
         sentries: "front".to_owned(),
         servers: "back".to_owned(),

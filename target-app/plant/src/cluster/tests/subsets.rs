@@ -3,8 +3,8 @@
 use super::*;
 
 fn read_by_back(callers: u32) -> Vec<u64> {
-    let front = ServiceSpec { tasks: callers, ..service("front", 1, 4, &["back"]) };
-    let back = ServiceSpec { tasks: 4, subset: 2, ..service("back", 10, 1, &[]) };
+    let front = with(service("front", 1, 4, &["back"]), |front| front.tasks = callers);
+    let back = with(service("back", 10, 1, &[]), |back| (back.tasks, back.subset) = (4, 2));
     let (_, cluster) = ran(&open_plan(20.0, 10), &tree(vec![front, back]));
     cluster.books().into_iter().find(|service| service.name == "back").expect("is there").read_by_task
 }

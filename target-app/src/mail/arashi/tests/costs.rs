@@ -16,17 +16,8 @@ fn cpu_us() -> f64 {
 }
 
 async fn open(database: &Path) -> Arashi {
-    let settings = ArashiSettings {
-        database: database.to_owned(),
-        connections: 2,
-        work: WorkSpec::default(),
-        session_in_links: false,
-        full_text: false,
-        durability: Durability::Normal,
-        sessions: SessionLimits::default(),
-        stale: std::time::Duration::ZERO,
-    };
-    Arashi::open(&settings).await.expect("opens")
+    let spec = ArashiSpec { connections: 2, ..ArashiSpec::default() };
+    Arashi::open(database, &WorkSpec::default(), &spec).await.expect("opens")
 }
 
 #[tokio::test]

@@ -1,0 +1,67 @@
+//! Rates: `100/s`, `0.5x`.
+
+use std::ops::RangeInclusive;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    fields::Fields,
+    raw::{Node, Value},
+};
+
+/// A rate.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rate {
+    /// So many a second: `100/s`.
+    PerSecond(f64),
+    /// Times the capacity: `0.5x`.
+    OfCapacity(f64),
+}
+
+impl Rate {
+    /// Requests a second.
+    pub fn per_second(self, capacity: Option<f64>) -> f64 {
+        match self {
+            Self::PerSecond(rate) => rate,
+            Self::OfCapacity(times) => times * capacity.unwrap_or(0.0),
+        }
+    }
+}
+
+/// The same, of a key.
+pub(super) fn rate_of(fields: &Fields<'_>, key: &str) -> Option<Rate> {
+    rate(fields.node(key)?)
+}
+
+/// `100/s`, `10k/s`, `60/m`, `0.5x`.
+pub(super) fn rate(node: &Node) -> Option<Rate> {
+    let Value::Text(text) = &node.value else { return None };
+    let number = |digits: &str, factor: f64| {
+        let (digits, factor) = match digits.strip_suffix('k') {
+            Some(digits) => (digits, factor * 1e3),
+            None => (digits, factor),
+        };
+        let rate = digits.trim().parse::<f64>().ok()? * factor;
+        (rate.is_finite() && rate >= 0.0).then_some(rate)
+    };
+    if let Some(times) = text.strip_suffix('x') {
+        return number(times, 1.0).map(Rate::OfCapacity);
+    }
+    let (digits, unit) = text.split_once('/')?;
+    let factor = match unit.trim() {
+        "s" => 1.0,
+        "m" | "min" => 1.0 / 60.0,
+        _ => return None,
+    };
+    number(digits, factor).map(Rate::PerSecond)
+}
+
+/// A number a second within a range.
+pub(super) fn per_second(fields: &Fields<'_>, key: &str, range: RangeInclusive<f64>, hint: &str) -> Option<f64> {
+    let node = fields.node(key)?;
+    match rate(node) {
+        Some(Rate::PerSecond(rate)) if range.contains(&rate) => Some(rate),
+        _ => fields.wrong(key, format!("unexpected {}", node.value.shown()), hint),
+    }
+}
