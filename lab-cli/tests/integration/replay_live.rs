@@ -135,7 +135,7 @@ fn arashi_is_given_a_recording_live() {
     let experiment = "
 name: live
 about: a recording against a small mail service
-target: {app: arashi, mail: {accounts: 12}}
+target: {app: arashi, mail: {accounts: 40}}
 objective: {percentile: 90, response_time: 5s}
 users:
   trace: {file: t.trace.zst, speed: 10}
