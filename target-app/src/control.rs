@@ -64,7 +64,7 @@ async fn answer(port: &Port, request: Request<Incoming>, conn: &Arc<Conn>) -> An
         answer
     } else {
         match read_body(body, &port.limits, conn).await {
-            Ok(body) => Call { running: &*port.running, head: &head, body: &body }.answer(),
+            Ok(body) => ControlRequest { running: &*port.running, head: &head, body: &body }.answer(),
             Err(status) => problem(status, "the body is too large or malformed, or broke off"),
         }
     };
@@ -90,68 +90,72 @@ async fn answer(port: &Port, request: Request<Incoming>, conn: &Arc<Conn>) -> An
 type Process = dyn Controlled;
 
 /// An authorised request.
-struct Call<'a> {
+struct ControlRequest<'a> {
     running: &'a Process,
     head: &'a Parts,
     body: &'a [u8],
 }
 
 /// A path of the control port with one of its methods.
-struct Route {
+struct ControlRoute {
     method: Method,
     path: &'static str,
     /// It is there for experiments alone: faults, and what the lab reads to check its own counts.
     of_experiments: bool,
-    answer: fn(&Call<'_>) -> ControlAnswer,
+    answer: fn(&ControlRequest<'_>) -> ControlAnswer,
 }
 
-impl Route {
-    const fn of_all(method: Method, path: &'static str, answer: fn(&Call<'_>) -> ControlAnswer) -> Self {
+impl ControlRoute {
+    const fn of_all(method: Method, path: &'static str, answer: fn(&ControlRequest<'_>) -> ControlAnswer) -> Self {
         Self { method, path, of_experiments: false, answer }
     }
 
-    const fn of_experiments(method: Method, path: &'static str, answer: fn(&Call<'_>) -> ControlAnswer) -> Self {
+    const fn of_experiments(
+        method: Method,
+        path: &'static str,
+        answer: fn(&ControlRequest<'_>) -> ControlAnswer,
+    ) -> Self {
         Self { method, path, of_experiments: true, answer }
     }
 }
 
-static ROUTES: [Route; 18] = [
-    Route::of_all(Method::GET, "/gauges", |call| ok(&call.running.gauges())),
-    Route::of_experiments(Method::GET, "/requests", |call| ok(&call.running.requests())),
-    Route::of_all(Method::GET, "/events", |call| stream(Source::Events(call.running.events().subscribe()))),
-    Route::of_experiments(Method::GET, "/reports", |call| match call.running.reports() {
+static ROUTES: [ControlRoute; 18] = [
+    ControlRoute::of_all(Method::GET, "/gauges", |call| ok(&call.running.gauges())),
+    ControlRoute::of_experiments(Method::GET, "/requests", |call| ok(&call.running.requests())),
+    ControlRoute::of_all(Method::GET, "/events", |call| stream(Source::Events(call.running.events().subscribe()))),
+    ControlRoute::of_experiments(Method::GET, "/reports", |call| match call.running.reports() {
         Some(reports) => stream(Source::Reports(reports.subscribe())),
         None => problem(StatusCode::CONFLICT, "nobody carries reports to and from this target"),
     }),
-    Route::of_experiments(Method::PUT, "/report", |call| {
+    ControlRoute::of_experiments(Method::PUT, "/report", |call| {
         call.change(|running, report| {
             running.hear(report);
             Ok(())
         })
     }),
-    Route::of_all(Method::GET, "/policies", |call| ok(&call.running.policies())),
-    Route::of_all(Method::PUT, "/policy", |call| call.change(|running, change| running.set_policy(&change))),
-    Route::of_experiments(Method::PUT, "/machines", |call| call.change(|running, to| running.set_machines(&to))),
-    Route::of_all(Method::GET, "/config", config),
-    Route::of_all(Method::PUT, "/config", |call| call.change(|running, whole: Value| running.configure(&whole))),
-    Route::of_all(Method::PATCH, "/config", |call| call.change(|running, part: Value| running.amend(&part))),
-    Route::of_experiments(Method::PUT, "/callees", |call| call.change(|running, to| running.set_callees(&to))),
-    Route::of_experiments(Method::PUT, "/work", |call| call.change(|running, work| running.set_work(&work))),
-    Route::of_experiments(Method::PUT, "/hinder", |call| call.change(|running, hinder| running.hinder(&hinder))),
-    Route::of_experiments(Method::POST, "/renew-callers", |call| call.order(Controlled::renew_callers)),
-    Route::of_all(Method::POST, "/drain", |call| call.order(Controlled::drain)),
-    Route::of_all(Method::POST, "/stop", |call| call.order(Controlled::stop)),
-    Route::of_experiments(Method::POST, "/halt", |call| match call.running.halt() {
+    ControlRoute::of_all(Method::GET, "/policies", |call| ok(&call.running.policies())),
+    ControlRoute::of_all(Method::PUT, "/policy", |call| call.change(|running, change| running.set_policy(&change))),
+    ControlRoute::of_experiments(Method::PUT, "/machines", |call| call.change(|running, to| running.set_machines(&to))),
+    ControlRoute::of_all(Method::GET, "/config", config),
+    ControlRoute::of_all(Method::PUT, "/config", |call| call.change(|running, whole: Value| running.configure(&whole))),
+    ControlRoute::of_all(Method::PATCH, "/config", |call| call.change(|running, part: Value| running.amend(&part))),
+    ControlRoute::of_experiments(Method::PUT, "/callees", |call| call.change(|running, to| running.set_callees(&to))),
+    ControlRoute::of_experiments(Method::PUT, "/work", |call| call.change(|running, work| running.set_work(&work))),
+    ControlRoute::of_experiments(Method::PUT, "/hinder", |call| call.change(|running, hinder| running.hinder(&hinder))),
+    ControlRoute::of_experiments(Method::POST, "/renew-callers", |call| call.order(Controlled::renew_callers)),
+    ControlRoute::of_all(Method::POST, "/drain", |call| call.order(Controlled::drain)),
+    ControlRoute::of_all(Method::POST, "/stop", |call| call.order(Controlled::stop)),
+    ControlRoute::of_experiments(Method::POST, "/halt", |call| match call.running.halt() {
         Ok(halted) => ok(&halted),
         Err(problems) => json(StatusCode::CONFLICT, &Problems { problems }),
     }),
 ];
 
-impl Call<'_> {
+impl ControlRequest<'_> {
     fn answer(&self) -> ControlAnswer {
         let in_experiment = self.running.is_in_experiment();
         let routes = || ROUTES.iter().filter(move |route| in_experiment || !route.of_experiments);
-        let here: Vec<&Route> = routes().filter(|route| route.path == self.head.uri.path()).collect();
+        let here: Vec<&ControlRoute> = routes().filter(|route| route.path == self.head.uri.path()).collect();
         if here.is_empty() {
             let mut paths: Vec<&str> = routes().map(|route| route.path).collect();
             paths.dedup();
@@ -195,7 +199,7 @@ struct Done {
 }
 
 /// The settings in force: YAML, unless the request names JSON.
-fn config(call: &Call<'_>) -> ControlAnswer {
+fn config(call: &ControlRequest<'_>) -> ControlAnswer {
     let wants_json = [header::ACCEPT, header::CONTENT_TYPE].iter().any(|header| names_json(call.head, header));
     let (form, kind) =
         if wants_json { (ConfigForm::Json, "application/json") } else { (ConfigForm::Yaml, "application/yaml") };

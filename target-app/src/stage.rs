@@ -28,8 +28,8 @@ mod timer;
 mod work;
 mod worker;
 
-pub(crate) use gate::HeldDecision;
 pub use gate::{AdmissionGate, AdmissionResult, Continuation, GatePermit};
+pub(crate) use gate::{GateAnswer, HeldDecision};
 #[cfg(test)]
 pub(crate) use shared::interleaved;
 pub(crate) use shared::{Shared, SharedSite, lock, spawn};

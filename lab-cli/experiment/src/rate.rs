@@ -29,11 +29,6 @@ impl Rate {
     }
 }
 
-/// The same, of a key.
-pub(super) fn rate_of(fields: &Fields<'_>, key: &str) -> Option<Rate> {
-    rate(fields.node(key)?)
-}
-
 /// `100/s`, `10k/s`, `60/m`, `0.5x`.
 pub(super) fn rate(node: &Node) -> Option<Rate> {
     let Value::Text(text) = &node.value else { return None };
@@ -57,7 +52,12 @@ pub(super) fn rate(node: &Node) -> Option<Rate> {
     number(digits, factor).map(Rate::PerSecond)
 }
 
-/// A number a second within a range.
+/// The rate of a key.
+pub(super) fn rate_of(fields: &Fields<'_>, key: &str) -> Option<Rate> {
+    rate(fields.node(key)?)
+}
+
+/// The rate of a key that is no share of the capacity, requests a second within a range.
 pub(super) fn per_second(fields: &Fields<'_>, key: &str, range: RangeInclusive<f64>, hint: &str) -> Option<f64> {
     let node = fields.node(key)?;
     match rate(node) {

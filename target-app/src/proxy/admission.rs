@@ -12,7 +12,7 @@ use std::{
 
 use controllers::{JobId, Note, Offer, Outcome, Reason, Refusal, site::TurnedAway};
 
-use crate::stage::{AdmissionGate, GatePermit, HeldDecision, lock};
+use crate::stage::{AdmissionGate, GateAnswer, GatePermit, HeldDecision, lock};
 
 /// The gate of a proxy.
 #[derive(Debug)]
@@ -60,8 +60,8 @@ impl Admission {
     /// The refusal; also of a request that would be held beside as many as may be.
     pub(super) async fn ask(&self, offer: Offer, most_held: u32) -> Result<Admitted, TurnedAway> {
         let decision = match self.gate.ask(offer) {
-            Ok(decided) => return decided.map(Admitted::ByPolicy),
-            Err(decision) => decision,
+            GateAnswer::Decided(decided) => return decided.map(Admitted::ByPolicy),
+            GateAnswer::Held(decision) => decision,
         };
         let _held = Held::new(self, offer.id);
         if self.held.load(Ordering::Relaxed) > most_held {
@@ -74,12 +74,12 @@ impl Admission {
     /// Asks the policy, and lets the request pass whatever it says.
     pub(super) fn ask_dry(self: &Arc<Self>, offer: Offer) -> Admitted {
         match self.gate.ask(offer) {
-            Ok(Ok(permit)) => Admitted::ByPolicy(permit),
-            Ok(Err(away)) => {
+            GateAnswer::Decided(Ok(permit)) => Admitted::ByPolicy(permit),
+            GateAnswer::Decided(Err(away)) => {
                 self.dry.refused(away.refusal.reason);
                 Admitted::DespiteRefusal(away.refusal.reason)
             }
-            Err(decision) => {
+            GateAnswer::Held(decision) => {
                 self.dry.held.fetch_add(1, Ordering::Relaxed);
                 Admitted::DespiteHold(DryHeld { admission: Arc::clone(self), id: offer.id, decision })
             }

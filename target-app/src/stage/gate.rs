@@ -58,6 +58,12 @@ pub type AdmissionResult = Result<GatePermit, TurnedAway>;
 /// The decision about a held job, once it is made.
 pub(crate) type HeldDecision = oneshot::Receiver<AdmissionResult>;
 
+/// The answer to an offer.
+pub(crate) enum GateAnswer {
+    Decided(AdmissionResult),
+    Held(HeldDecision),
+}
+
 /// Continues a held job once the gate has decided. It runs at once, in the task whose call led to the decision, outside the gate's lock.
 pub type Continuation = Box<dyn FnOnce(AdmissionResult) + Send>;
 
@@ -115,19 +121,20 @@ impl AdmissionGate {
     /// The refusal.
     pub async fn enter(self: &Arc<Self>, offer: Offer) -> AdmissionResult {
         match self.ask(offer) {
-            Ok(decided) => decided,
-            Err(decision) => {
+            GateAnswer::Decided(decided) => decided,
+            GateAnswer::Held(decision) => {
                 let _leaving = Leaving { gate: self, id: offer.id };
                 decision.await.unwrap_or_else(|_| Err(Refusal::new(Reason::Draining).into()))
             }
         }
     }
 
-    /// Offers a job. The error is where to hear the decision about a job that the gate holds.
-    pub(crate) fn ask(self: &Arc<Self>, offer: Offer) -> Result<AdmissionResult, HeldDecision> {
+    /// Offers a job.
+    pub(crate) fn ask(self: &Arc<Self>, offer: Offer) -> GateAnswer {
         let (sender, decision) = oneshot::channel();
         // A permit without a receiver ends when it is dropped.
-        self.offer(offer, || Box::new(|decided| drop(sender.send(decided)))).ok_or(decision)
+        let decided = self.offer(offer, || Box::new(|decided| drop(sender.send(decided))));
+        decided.map_or(GateAnswer::Held(decision), GateAnswer::Decided)
     }
 
     /// True while a policy other than `none` sits here.

@@ -128,6 +128,12 @@ mod tests {
     }
 
     #[test]
+    fn every_number_is_known_of_a_group_that_was_sent() {
+        let sent = Measured { sent: 1, ..Measured::default() };
+        assert!(NUMBERS.iter().all(|name| number(name, &sent).is_some()));
+    }
+
+    #[test]
     fn no_cell_is_a_formula_or_breaks_out_of_its_row() {
         for name in ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "＝1+1", "a\"b,c\nd"] {
             let rows = rows(&hostile(name));

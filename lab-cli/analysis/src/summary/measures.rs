@@ -80,7 +80,8 @@ pub(crate) struct MeasureColumn {
     pub tells: fn(&Measures) -> bool,
 }
 
-const NEITHER_SHOWN_NOR_BOUND: Measure =
+/// The rest of a row that has no bound, and no column.
+const EMPTY: Measure =
     Measure { name: "", about: "", unit: "number", unknown: "", value: |_| None, bound: |_| None, column: None };
 
 /// The measures: a field of [`Measures`] and a row here are all that thresholds, reports and the reference need.
@@ -115,7 +116,7 @@ pub(crate) static MEASURES: [Measure; 9] = [
             "recovered" => Some(0.0),
             _ => None,
         },
-        ..NEITHER_SHOWN_NOR_BOUND
+        ..EMPTY
     },
     Measure {
         name: "hysteresis",
@@ -133,7 +134,7 @@ pub(crate) static MEASURES: [Measure; 9] = [
             cell: |m| m.hysteresis.map(percent),
             tells: |m| m.hysteresis.is_some(),
         }),
-        ..NEITHER_SHOWN_NOR_BOUND
+        ..EMPTY
     },
     Measure {
         name: "wasted",
@@ -148,7 +149,7 @@ pub(crate) static MEASURES: [Measure; 9] = [
             cell: |m| m.wasted.map(percent),
             tells: |m| m.wasted.is_some_and(|share| share >= 0.01),
         }),
-        ..NEITHER_SHOWN_NOR_BOUND
+        ..EMPTY
     },
     Measure {
         name: "user_fairness",
@@ -165,7 +166,7 @@ pub(crate) static MEASURES: [Measure; 9] = [
             cell: |m| Some(format!("{:.2}", m.user_fairness?.jain)),
             tells: |m| m.user_fairness.is_some_and(|found| found.jain < UNFAIR),
         }),
-        ..NEITHER_SHOWN_NOR_BOUND
+        ..EMPTY
     },
     Measure {
         name: "worst_tenth",
@@ -179,7 +180,7 @@ pub(crate) static MEASURES: [Measure; 9] = [
             cell: |m| Some(percent(m.user_fairness?.worst_tenth)),
             tells: |_| false,
         }),
-        ..NEITHER_SHOWN_NOR_BOUND
+        ..EMPTY
     },
     Measure {
         name: "class_fairness",
@@ -193,7 +194,7 @@ pub(crate) static MEASURES: [Measure; 9] = [
             cell: |m| Some(format!("{:.2}", m.class_fairness?)),
             tells: |m| m.class_fairness.is_some_and(|jain| jain < UNFAIR),
         }),
-        ..NEITHER_SHOWN_NOR_BOUND
+        ..EMPTY
     },
     Measure {
         name: "growth",
@@ -211,7 +212,7 @@ pub(crate) static MEASURES: [Measure; 9] = [
             },
             tells: Measures::is_unstable,
         }),
-        ..NEITHER_SHOWN_NOR_BOUND
+        ..EMPTY
     },
     Measure {
         name: "warm_up",
@@ -219,7 +220,7 @@ pub(crate) static MEASURES: [Measure; 9] = [
         unit: "time",
         unknown: "the load changes, or the phase is too short for its queue (WARM-UP in validity.md)",
         value: |m| m.steadiness.filter(|found| found.judged).map(|found| found.warm_up_s * 1e3),
-        ..NEITHER_SHOWN_NOR_BOUND
+        ..EMPTY
     },
 ];
 
@@ -340,7 +341,7 @@ impl Measures {
         *self == Self::default()
     }
 
-    /// Whether the phase settled, unless the file says that it is not to be read as a steady state.
+    /// Steadiness of a phase, unless the file says that it is not to be read as a steady state.
     pub fn steady_state(&self) -> Option<Steadiness> {
         self.steadiness.filter(|found| found.declared != Some(false))
     }

@@ -119,6 +119,9 @@ fn nothing_that_a_folder_says_acts_on_the_terminal() {
             write(std::slice::from_ref(key));
             scratch.lab(&["report", "one", "--format", "json"]).status.success()
         });
+        write(&readable);
+        let together = scratch.lab(&["report", "one", "--format", "json"]);
+        assert!(together.status.success(), "{file}: {}", told(&together));
         for keys in iter::once(readable).chain(refused.into_iter().map(|key| vec![key])) {
             write(&keys);
             for args in READERS {

@@ -91,3 +91,22 @@ impl Metric {
         if self.is_ratio() { libm::log(number) } else { number }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thresholds_have_names_for_all_and_for_no_other() {
+        let names = [
+            "goodput",
+            "reject_fraction",
+            "response_time.p90",
+            "response_time.p99",
+            "response_time_all.p90",
+            "response_time_all.p99",
+        ];
+        assert_eq!(names.map(Metric::of_threshold), Metric::ALL.map(Some));
+        assert_eq!(["goodput_per_s", "response_time.p95", ""].map(Metric::of_threshold), [None; 3]);
+    }
+}
