@@ -130,12 +130,14 @@ fn by_sessions_users_pause_after_each_answer_and_by_the_clock_they_do_not() {
 fn arashi_is_given_a_recording_live() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
-    let made = lab(at, &["trace", "generate", "arashi", "-o", "t.trace.zst", "--sessions", "20", "--rate", "1"]);
+    // A session an account: one of two of the same user asks in vain for what the other one has moved.
+    let numbers = ["--sessions", "20", "--users", "20", "--rate", "1"];
+    let made = lab(at, &[&["trace", "generate", "arashi", "-o", "t.trace.zst"], &numbers[..]].concat());
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let experiment = "
 name: live
 about: a recording against a small mail service
-target: {app: arashi, mail: {accounts: 40}}
+target: {app: arashi, mail: {accounts: 20}}
 objective: {percentile: 90, response_time: 5s}
 users:
   trace: {file: t.trace.zst, speed: 10}
@@ -146,5 +148,6 @@ arms: [none]
     let phase = &summary["arms"][0]["phases"][0];
     let count = |what: &str| phase[what].as_f64().unwrap_or_else(|| panic!("{what}: {phase}"));
     assert!(count("planned") > 80.0, "{phase}");
-    assert!(count("served") > 0.9 * count("planned") && count("failed") < 1.0, "{phase}");
+    let served = count("served") + count("served_late");
+    assert!(served > 0.9 * count("planned") && count("failed") < 1.0, "{phase}");
 }

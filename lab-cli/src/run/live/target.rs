@@ -94,16 +94,12 @@ impl TargetProcess {
     /// Drains it and reaps it; kills it if it does not end.
     pub fn stop(mut self) -> Result<(), RunFailure> {
         self.control.stop()?;
-        let asked = Instant::now();
-        while asked.elapsed() < END {
-            match self.child.try_wait() {
-                Ok(Some(status)) if status.success() => return Ok(()),
-                Ok(Some(status)) => return Err(RunFailure::Target(format!("the target ended with {status}"))),
-                Ok(None) => thread::sleep(Duration::from_millis(10)),
-                Err(source) => return Err(RunFailure::Machine { what: "waiting for the target", source }),
-            }
+        match end_of(&mut self.child, END) {
+            Ok(Some(status)) if status.success() => Ok(()),
+            Ok(Some(status)) => Err(RunFailure::Target(format!("the target ended with {status}"))),
+            Ok(None) => Err(RunFailure::Target(format!("the target had not drained after {END:?}, and was killed"))),
+            Err(source) => Err(RunFailure::Machine { what: "waiting for the target", source }),
         }
-        Err(RunFailure::Target(format!("the target had not drained after {END:?}, and was killed")))
     }
 }
 
@@ -130,12 +126,26 @@ fn wait_until_ready(child: &mut Child) -> Result<Ready, String> {
         let _ = tell.send(read.map(|_| line));
     });
     match told.recv_timeout(START) {
-        Ok(Ok(line)) if line.is_empty() => Err("it ended before it was ready".to_owned()),
+        Ok(Ok(line)) if line.is_empty() => Err(match end_of(child, Duration::from_secs(1)) {
+            Ok(Some(status)) => format!("it ended with {status} before it was ready"),
+            _ => "it closed its standard output before it was ready".to_owned(),
+        }),
         Ok(Ok(line)) => {
             serde_json::from_str(&line).map_err(|error| format!("its first line was no ready line: {error}"))
         }
         Ok(Err(error)) => Err(error.to_string()),
         Err(_) => Err(format!("it was not ready after {START:?}")),
+    }
+}
+
+/// How a process ended; `None`: it still runs after this time.
+fn end_of(child: &mut Child, within: Duration) -> std::io::Result<Option<std::process::ExitStatus>> {
+    let asked = Instant::now();
+    loop {
+        match child.try_wait()? {
+            None if asked.elapsed() < within => thread::sleep(Duration::from_millis(10)),
+            end => return Ok(end),
+        }
     }
 }
 
@@ -156,4 +166,20 @@ impl std::fmt::Display for TargetProcess {
 /// The file for a target's output.
 pub fn log_in(folder: &Path) -> PathBuf {
     folder.join("target.log")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_ends_before_it_is_ready_says_how() {
+        let told = |script: &str| {
+            let mut child =
+                Command::new("sh").args(["-c", script]).stdout(Stdio::piped()).spawn().expect("a shell starts");
+            wait_until_ready(&mut child).expect_err("it never is ready")
+        };
+        assert!(told("kill -9 $$").starts_with("it ended with signal: 9"), "{}", told("kill -9 $$"));
+        assert_eq!(told("exit 3"), "it ended with exit status: 3 before it was ready");
+    }
 }
