@@ -177,14 +177,16 @@ pub fn restless(address: SocketAddr, path: &str, users: u32, duration: Duration)
     })
 }
 
-/// `users` closed users of one path for `duration`, without a pause, each with its own connection.
+/// `users` closed users of one path for `duration`, without a pause, each with its own connection. No answer is late, however
+/// long the machine stands still.
 pub fn plan(address: SocketAddr, path: &str, users: u32, duration: Duration) -> LoadPlan {
     let phases = vec![phase("all", duration, vec![Load::users(users)])];
     LoadPlan {
         seed: 7,
-        timeout: Duration::from_secs(5),
-        connect_timeout: Duration::from_secs(2),
-        drain: Duration::from_secs(2),
+        objective: Duration::from_secs(60),
+        timeout: Duration::from_secs(20),
+        connect_timeout: Duration::from_secs(20),
+        drain: Duration::from_secs(20),
         ..LoadPlan::new(Target::at(address), Users::Url(url_users(path)), phases)
     }
 }
