@@ -18,12 +18,14 @@ use controllers::{
     ClassRule, Objective, Place,
     catalogue::{PolicySpec, Setting},
 };
+use live_service::control::client::ControlClient;
 use service_core::mail::CorpusSpec;
 use spec::{
     App, ArashiSpec, ConnectionSpec, EdgeSpec, TargetSpec, WorkSpec,
+    services::TaskSpec,
     wire::{Ready, SetPolicy},
 };
-use target_app::{control::client::ControlClient, mail::corpus, serve::serve_blocking};
+use target_app::{mail::corpus, serve};
 
 const SPEC: &str = "REFUSAL_BENCH_SPEC";
 const PAIRS: usize = 7;
@@ -33,7 +35,8 @@ const REQUESTS: usize = 1000;
 fn main() {
     if let Ok(spec) = std::env::var(SPEC) {
         let spec: TargetSpec = serde_json::from_str(&spec).unwrap();
-        return serve_blocking(spec, |ready| println!("{}", serde_json::to_string(&ready).unwrap())).unwrap();
+        let tell = |ready: Ready| println!("{}", serde_json::to_string(&ready).unwrap());
+        return serve(TaskSpec::alone(spec), tell).unwrap();
     }
     let folder = tempfile::tempdir().unwrap();
     let mail = CorpusSpec { users: 4, inbox_max: 400, ..CorpusSpec::default() };

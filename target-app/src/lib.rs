@@ -1,23 +1,46 @@
-//! The target of measurements: staged services and their overload control.
+//! The target of measurements: a service of any kind, built from its spec.
 
-pub mod app;
-mod authority;
-pub mod calls;
-pub mod clock;
-#[cfg(test)]
-mod conformance;
-pub mod control;
-pub mod edge;
-mod fault_injection;
+use std::{error::Error, sync::Arc};
+
+use controllers::seed_for;
+use live_service::{
+    clock::ServiceClock,
+    serve::{Opened, ServeError, serve_blocking},
+};
+use service_core::synthetic::Law;
+use spec::{App, services::TaskSpec, wire::Ready};
+
+use self::{checksum::Checksum, emulated::Emulated, mail::Arashi};
+
+mod checksum;
+mod emulated;
 pub mod mail;
-pub mod metrics;
-pub mod monitor;
 pub mod proxy;
-pub mod reports;
-pub mod running;
-mod security_headers;
-pub mod serve;
-pub mod service;
-pub mod signals;
-pub mod stage;
-pub mod synthetic;
+
+/// Serves a task, as [`serve_blocking`] does.
+///
+/// # Errors
+/// The error that kept it from serving.
+pub fn serve(task: TaskSpec, on_ready: impl FnOnce(Ready)) -> Result<(), ServeError> {
+    serve_blocking(task, open, on_ready)
+}
+
+/// Opens the service of the spec.
+async fn open(task: &TaskSpec, clock: ServiceClock) -> Opened {
+    let spec = &task.target;
+    let seed = seed_for(spec.draws.unwrap_or(spec.seed), "service");
+    Ok(match &spec.app {
+        App::Arashi { database, work, spec } => {
+            Arc::new(Arashi::open(database, work, spec).await.map_err(cannot_open)?)
+        }
+        App::Checksum(page) => Checksum::new(page, seed).map_err(cannot_open)?,
+        App::Emulated(emulated) => {
+            let law = Law::of(emulated)?.at_speed(task.speed)?;
+            Emulated::new(law, emulated.servers, emulated.discipline, emulated.answer_bytes, seed, clock)
+        }
+    })
+}
+
+fn cannot_open(error: impl Error + Send + Sync + 'static) -> ServeError {
+    ServeError::Service(Box::new(error))
+}

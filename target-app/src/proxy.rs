@@ -2,7 +2,7 @@
 //!
 //! The policy decides at the head, before the body is read. What it admits goes to a backend over kept connections; both
 //! directions are streamed, each only as fast as its reader takes it. hyper reads and writes HTTP; the checks of what is
-//! ambiguous, the phases of connections and their limits are those of the lab's own services ([`crate::edge`]).
+//! ambiguous, the phases of connections and their limits are those of the lab's own services ([`live_service::edge`]).
 
 mod address;
 mod admission;

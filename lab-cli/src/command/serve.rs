@@ -15,12 +15,9 @@ use experiment::{
     resolve::target_spec,
 };
 use spec::{services::TaskSpec, token::Token, wire::Ready};
-use target_app::{
-    mail::{
-        deliver::{Recipient, import},
-        import::Summary,
-    },
-    serve::{serve_blocking, serve_task},
+use target_app::mail::{
+    deliver::{Recipient, import},
+    import::Summary,
 };
 use workloads::StopFlag;
 
@@ -69,7 +66,7 @@ pub fn serve(args: &args::ServeArgs) -> CommandResult {
     spec.metrics = args.metrics;
     spec.edge.connections = args.max_connections.unwrap_or(spec.edge.connections);
     spec.edge.connections_per_source = args.max_connections_per_source.unwrap_or(spec.edge.connections_per_source);
-    serve_blocking(spec, |ready| {
+    target_app::serve(TaskSpec::alone(spec), |ready| {
         // A closed pipe is no reason to stop serving.
         let _ = print(for_people(&ready, account.as_ref()).as_bytes());
     })
@@ -202,7 +199,7 @@ fn for_the_lab(token: Option<Token>) -> CommandResult {
     io::stdin().read_to_string(&mut text)?;
     let mut task: TaskSpec = serde_json::from_str(&text).map_err(|error| Failure::usage(format!("target: {error}")))?;
     task.target.control_token = token;
-    serve_task(task, |ready| tell(&ready)).map_err(Failure::because)?;
+    target_app::serve(task, |ready| tell(&ready)).map_err(Failure::because)?;
     Ok(End::Done)
 }
 

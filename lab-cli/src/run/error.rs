@@ -7,7 +7,7 @@ use std::{
 
 use analysis::FolderError;
 #[cfg(feature = "live")]
-use target_app::{control::client::ControlError, mail::corpus::CorpusError};
+use {live_service::control::client::ControlError, target_app::mail::corpus::CorpusError};
 
 /// The reason why a run could not be carried out.
 #[derive(Debug, thiserror::Error)]

@@ -3,15 +3,15 @@
 use std::{sync::LazyLock, time::Duration};
 
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use live_service::{
+    security_headers,
+    service::{Bytes, PageBody},
+};
 use maud::{Markup, html};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use service_core::request::DEGRADED;
 
 use super::{input::COOKIE, pages, session::SessionKey};
-use crate::{
-    security_headers,
-    service::{Bytes, PageBody},
-};
 
 /// A complete answer.
 pub type MailAnswer = Response<PageBody>;

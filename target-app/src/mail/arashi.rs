@@ -12,6 +12,7 @@ use std::{
 
 use controllers::{Reason, Refusal, RetryHint, random::seed_for};
 use http::{Method, StatusCode, request::Parts};
+use live_service::service::{At, Boxed, Bytes, Handled, Request, Service, deferred};
 use maud::html;
 use service_core::{
     mail::{self as model, Page, Quality},
@@ -29,7 +30,6 @@ use super::{
     sign_in::{Begun, SignIn, SignInOutcome},
     store::{FolderId, Scope, Store, StoreError, StoreOptions},
 };
-use crate::service::{At, Boxed, Bytes, Handled, Later, Request, Service};
 
 /// The web-mail service.
 #[derive(Debug)]
@@ -191,7 +191,7 @@ impl Arashi {
         };
         Ok(match self.sign_in.begin(&self.store, name, password, Instant::now()).await? {
             Begun::Known(outcome) => return entrance.answer(outcome).or(Err(StoreError::Busy)),
-            Begun::Check(check) => Later::answer(async move { entrance.answer(check.run().await) }),
+            Begun::Check(check) => deferred(async move { entrance.answer(check.run().await) }),
         })
     }
 

@@ -11,8 +11,7 @@ use std::{
 };
 
 use controllers::{JobId, Note, Offer, Outcome, Reason, Refusal, site::TurnedAway};
-
-use crate::stage::{AdmissionGate, GateAnswer, GatePermit, HeldDecision, lock};
+use live_service::stage::{AdmissionGate, GateAnswer, GatePermit, HeldDecision, lock};
 
 /// The gate of a proxy.
 #[derive(Debug)]

@@ -15,6 +15,8 @@ use std::sync::{
 
 use http::{HeaderMap, Response, request::Parts};
 use hyper::body::Incoming;
+use live_service::{clock::ServiceClock, stage::lock};
+use spec::proxy::ProxySpec;
 use workloads::balance::{LOAD_METRICS, LoadReport, Picker};
 
 use connect::Connector;
@@ -29,8 +31,6 @@ use super::{
     takers::{BackendId, Takers},
     upload::Upload,
 };
-use crate::{clock::ServiceClock, stage::lock};
-use spec::proxy::ProxySpec;
 
 /// The reason that a request got no answer of a backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

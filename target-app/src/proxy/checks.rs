@@ -1,11 +1,11 @@
 //! What is wrong with settings: all of it at once, each problem with its key.
 
 use controllers::Place;
+use live_service::{control, edge::LEAST_HEAD_BYTES};
 use service_core::{class::Classification, policies::Resolved};
 use spec::proxy::ProxySpec;
 
 use super::{address::Address, error::ProxyError, page::Pages, tls, waiting_room::Room};
-use crate::{control, edge::LEAST_HEAD_BYTES};
 
 /// A policy at accept has no dry run: it decides whether the next connection is taken from the kernel's queue at all.
 pub(super) const DRY_AT_ACCEPT: &str = "dry_run: a policy at accept decides about connections, of which none can be let pass on trial: leave dry_run off, or use a policy that decides about requests";
@@ -44,7 +44,7 @@ pub(super) fn problems(spec: &ProxySpec) -> Vec<String> {
     }
     #[cfg(not(feature = "otel"))]
     if spec.otlp.is_some() {
-        found.push(format!("otlp: {}", crate::metrics::otlp::Export::MISSING));
+        found.push(format!("otlp: {}", live_service::metrics::otlp::FigureExport::MISSING));
     }
     found
 }

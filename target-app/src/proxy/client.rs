@@ -12,6 +12,10 @@ use std::{
 
 use controllers::Outcome;
 use http::HeaderValue;
+use live_service::{
+    edge::{Conn, ConnPhase, Membership},
+    stage::{GatePermit, lock},
+};
 use service_core::ledger::ServiceLedger;
 use socket2::SockRef;
 use spec::EdgeSpec;
@@ -22,10 +26,6 @@ use super::{
     patience::Baton,
     takers::{Hold, Takers, WaitingRequest},
 };
-use crate::{
-    edge::{Conn, Member, Phase},
-    stage::{GatePermit, lock},
-};
 
 /// The resources that end with a connection, however it ends.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub(super) struct Open {
     pub(super) ledger: Arc<ServiceLedger>,
     /// Of the policy at accept.
     pub(super) permit: Option<GatePermit>,
-    pub(super) member: Member,
+    pub(super) member: Membership,
 }
 
 impl Drop for Open {
@@ -94,7 +94,7 @@ impl Stream {
         let Client { streams, conn, takers, .. } = &*self.client;
         self.waits.get_or_insert_with(|| {
             if streams.as_ref().is_some_and(|streams| streams.blocked.fetch_add(1, Ordering::Relaxed) == 0) {
-                conn.enter(Phase::Writing);
+                conn.enter(ConnPhase::Writing);
             }
             let closed = streams.is_some().then_some(Duration::ZERO);
             takers.wait(WaitingRequest { closed, ..WaitingRequest::new(conn, EndableTask::current(), held) })
@@ -107,7 +107,7 @@ impl Stream {
         let Some(number) = self.waits.take() else { return };
         takers.leave(number);
         if streams.as_ref().is_some_and(|streams| streams.blocked.fetch_sub(1, Ordering::Relaxed) == 1) {
-            conn.enter(Phase::Working);
+            conn.enter(ConnPhase::Working);
         }
     }
 }
@@ -118,7 +118,7 @@ impl Drop for Stream {
         let Some(streams) = &self.client.streams else { return };
         let open = streams.open.fetch_sub(1, Ordering::Relaxed);
         if open == 1 {
-            self.client.conn.enter(Phase::Idle);
+            self.client.conn.enter(ConnPhase::Idle);
         }
         self.client.take_places(streams, open);
     }
@@ -183,7 +183,7 @@ impl Client {
         if let Some(streams) = &self.streams {
             let open = streams.open.fetch_add(1, Ordering::Relaxed);
             if open == 0 {
-                self.conn.enter(Phase::Working);
+                self.conn.enter(ConnPhase::Working);
             }
             self.take_places(streams, open + 1);
         }
@@ -214,7 +214,7 @@ impl Client {
     }
 
     /// Enters a phase of the one request of HTTP/1.1.
-    pub(super) fn enter(&self, phase: Phase) {
+    pub(super) fn enter(&self, phase: ConnPhase) {
         if !self.is_multiplexed() {
             self.conn.enter(phase);
         }

@@ -16,6 +16,7 @@ use hyper::{
     service::service_fn,
 };
 use hyper_util::rt::TokioIo;
+use live_service::edge::{Conn, ConnPhase, Wire, http1_within};
 use tokio::{
     io::{AsyncRead, AsyncWrite, Interest},
     net::TcpStream,
@@ -31,7 +32,6 @@ use super::{
     stream::{Reported, Shared, Taken},
     tls::Acceptor,
 };
-use crate::edge::{Conn, Phase, Wire, http1_within};
 
 /// A connection, and what its requests need.
 pub(super) struct Served {
@@ -131,13 +131,13 @@ async fn http1<I: Read + Write + Unpin + Send + 'static>(served: &Served, io: I,
         };
         match signal {
             // It has the answer to a head at fault, and has closed its side too.
-            Signal::Left if conn.phase() == Phase::Closing => match serving.as_mut().now_or_never() {
+            Signal::Left if conn.phase() == ConnPhase::Closing => match serving.as_mut().now_or_never() {
                 Some(ended) => break ended,
                 None => return Ended::ClientLeft,
             },
             Signal::Left => return Ended::ClientLeft,
             // hyper knows nothing of a head that comes; the request's answer says that it is the last.
-            Signal::End if conn.phase() == Phase::Head => {}
+            Signal::End if conn.phase() == ConnPhase::Head => {}
             Signal::End => serving.as_mut().graceful_shutdown(),
             // On the next read, the wire sends the answer itself.
             Signal::Late => signals.push(Box::pin(conn.called_late().map(|()| Signal::Late))),

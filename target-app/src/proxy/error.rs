@@ -1,6 +1,6 @@
 //! The reasons that keep a proxy from serving.
 
-use crate::serve::ServeError;
+use live_service::serve::ServeError;
 
 /// The error that kept a proxy from serving.
 #[derive(Debug, thiserror::Error)]

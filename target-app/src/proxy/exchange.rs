@@ -27,7 +27,7 @@ use super::{
     upload::Upload,
     waiting_room::{self, Entry},
 };
-use crate::edge::{Fault, NUMBER, Source, fault_of_proxied};
+use live_service::edge::{ClientSource, HeadFault, NUMBER, fault_of_proxied};
 use sending::Sending;
 use service_core::{
     class::RequestFacts,
@@ -84,7 +84,7 @@ impl Exchange<'_> {
     ) -> Response<Relayed> {
         let spec = &self.settings.spec;
         let fault = fault_of_proxied(&head, ambiguous, &self.settings.edge, spec.headers.underscores);
-        let fault = fault.map(|Fault { status, .. }| status);
+        let fault = fault.map(|HeadFault { status, .. }| status);
         let comes_back = || headers::has_been_here(&head.headers).then_some(StatusCode::LOOP_DETECTED);
         if let Some(status) = fault.or_else(comes_back) {
             self.proxy.ledgers.users.malformed();
@@ -121,7 +121,7 @@ impl Exchange<'_> {
             return self.refused(&head, Refusal::new(Reason::Connections).into(), job);
         }
         if let most @ 1.. = spec.limits.requests_per_source {
-            job.share = self.proxy.shares.take(Source::of(self.client.peer()), most);
+            job.share = self.proxy.shares.take(ClientSource::of(self.client.peer()), most);
             if job.share.is_none() {
                 return self.refused(&head, Refusal::new(Reason::Quota).into(), job);
             }

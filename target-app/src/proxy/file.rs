@@ -1,12 +1,12 @@
 //! A proxy's settings as files and requests have them: read with every problem at once, changed in part, and shown again.
 
 use controllers::catalogue::nearest;
+use live_service::control::ConfigForm;
 use schemars::schema_for;
 use serde_json::{Map, Value, json};
 use spec::proxy::ProxySpec;
 
 use super::checks;
-use crate::control::ConfigForm;
 
 /// Keys whose value has one of several forms, each with keys of its own: another form takes the place of the old one.
 const CHOICES: [&str; 2] = ["policy", "class"];

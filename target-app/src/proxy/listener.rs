@@ -5,9 +5,12 @@ use std::{
     io,
     net::{SocketAddr, TcpListener, TcpStream},
     sync::Arc,
-    time::Duration,
 };
 
+use live_service::{
+    edge::{ConnectionAcceptor, TICK},
+    stage::GatePermit,
+};
 use tokio::{sync::Notify, task::coop::unconstrained};
 
 use super::{
@@ -16,19 +19,12 @@ use super::{
     endable::EndableTask,
     state::{Proxy, most_connections},
 };
-use crate::{
-    edge::{Door, Ebb},
-    stage::GatePermit,
-};
-
-/// The period of the check of deadlines.
-const TICK: Duration = Duration::from_millis(250);
 
 /// The listening side.
 #[derive(Debug)]
 pub(super) struct Listener {
     proxy: Arc<Proxy>,
-    pub(super) door: Door,
+    pub(super) acceptor: ConnectionAcceptor,
     /// Tells connections to end after the answer that is under way.
     ending: Arc<Notify>,
 }
@@ -41,23 +37,23 @@ impl Listener {
     pub(super) fn new(proxy: Arc<Proxy>, listener: TcpListener, backlog: u32) -> io::Result<Arc<Self>> {
         let cap = most_connections(&proxy.settings().spec);
         let gate = (Arc::clone(&proxy.accept), backlog);
-        let door = Door::new(listener, gate, cap, Arc::clone(&proxy.ledgers.users), proxy.clock)?;
-        Ok(Arc::new(Self { proxy, door, ending: Arc::default() }))
+        let acceptor = ConnectionAcceptor::new(listener, gate, cap, Arc::clone(&proxy.ledgers.users), proxy.clock)?;
+        Ok(Arc::new(Self { proxy, acceptor, ending: Arc::default() }))
     }
 
     /// Accepts for ever. Drop the future to stop.
     pub(super) async fn accept(self: Arc<Self>) {
         let offer = || self.proxy.intake.connection(self.proxy.clock.now());
-        self.door.accept(offer, |stream, peer, permit| self.start(stream, peer, permit)).await;
+        self.acceptor.accept(offer, |stream, peer, permit| self.start(stream, peer, permit)).await;
     }
 
     /// Closes overdue connections of both sides, and logs which backends are left out, for ever.
     pub(super) async fn keep_deadlines(self: Arc<Self>) {
-        let (mut up, mut ebb) = (BTreeMap::new(), Ebb::default());
+        let mut up = BTreeMap::new();
         loop {
             tokio::time::sleep(TICK).await;
             let settings = self.proxy.settings();
-            self.door.keep_deadlines(&mut ebb, &settings.edge);
+            self.acceptor.keep_deadlines(&settings.edge);
             self.proxy.takers.pass(TICK, settings.edge.write_timeout);
             // Unconstrained: tokio lets one task look at so many sockets only.
             unconstrained(async { settings.backends.sweep() }).await;
@@ -72,18 +68,20 @@ impl Listener {
         }
     }
 
-    /// Waits until every connection is closed ([`Door::drain`]), at the latest after the drain time.
+    /// Waits until every connection is closed ([`ConnectionAcceptor::drain`]), at the latest after the drain time.
     pub(super) async fn drain(&self) {
         let within = self.proxy.settings().edge.drain;
-        self.door.drain(within, |stream, peer| self.start(stream, peer, None), || self.ending.notify_waiters()).await;
+        self.acceptor
+            .drain(within, |stream, peer| self.start(stream, peer, None), || self.ending.notify_waiters())
+            .await;
     }
 
     fn start(&self, stream: TcpStream, peer: SocketAddr, permit: Option<GatePermit>) {
         let settings = self.proxy.settings();
-        let Some((stream, conn)) = self.door.open(stream, peer, &settings.edge) else { return };
+        let Some((stream, conn)) = self.acceptor.open(stream, peer, &settings.edge) else { return };
         let tls = settings.tls.clone();
         let (proxy, about, ending) = (Arc::clone(&self.proxy), Arc::clone(&conn), Arc::clone(&self.ending));
-        self.door.registry.add(conn, |member| {
+        self.acceptor.registry.add(conn, |member| {
             let open = Arc::new(Open { ledger: Arc::clone(&proxy.ledgers.users), permit, member });
             EndableTask::spawn(async move {
                 connection::serve(Served { proxy, conn: about, open, ending, tls }, stream).await;

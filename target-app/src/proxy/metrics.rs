@@ -9,16 +9,16 @@ use std::{
     },
 };
 
+use live_service::{
+    control::Controlled,
+    metrics::{self, MetricsPage},
+};
 use prometheus_client::metrics::MetricType;
 use spec::wire::{Gauges, StageGauges};
 
 use super::{
     observe::{CLASSES, Times},
     running::RunningProxy,
-};
-use crate::{
-    control::Controlled,
-    metrics::{self, Page},
 };
 
 /// Answers readers until the runtime ends. Needs a runtime.
@@ -33,13 +33,13 @@ pub(super) fn serve(listener: TcpListener, running: &Arc<RunningProxy>) -> std::
 
 /// The figures that an export has: all but the times, which it gets request by request.
 #[cfg(feature = "otel")]
-pub(super) fn rows(running: &RunningProxy) -> Vec<metrics::Row> {
+pub(super) fn rows(running: &RunningProxy) -> Vec<metrics::MetricFamily> {
     let mut rows = Vec::new();
-    let _ = write(&mut Page::of_rows(&mut rows), running); // rows can always be written
+    let _ = write(&mut MetricsPage::of_rows(&mut rows), running); // rows can always be written
     rows
 }
 
-fn write(page: &mut Page<'_>, running: &RunningProxy) -> fmt::Result {
+fn write(page: &mut MetricsPage<'_>, running: &RunningProxy) -> fmt::Result {
     let gauges = running.gauges();
     metrics::requests(page, &gauges)?;
     policies(page, &gauges)?;
@@ -56,7 +56,7 @@ fn write(page: &mut Page<'_>, running: &RunningProxy) -> fmt::Result {
 }
 
 /// What the policies do: that of requests, and that of connections if there is one.
-fn policies(page: &mut Page<'_>, gauges: &Gauges) -> fmt::Result {
+fn policies(page: &mut MetricsPage<'_>, gauges: &Gauges) -> fmt::Result {
     use MetricType::Counter;
     let sits = |row: &&StageGauges| row.name == "proxy" || (row.name == "accept" && row.policy_name != "none");
     let stages: Vec<&StageGauges> = gauges.stages.iter().filter(sits).collect();
@@ -70,7 +70,7 @@ fn policies(page: &mut Page<'_>, gauges: &Gauges) -> fmt::Result {
 }
 
 /// What backends do.
-fn backends(page: &mut Page<'_>, running: &RunningProxy) -> fmt::Result {
+fn backends(page: &mut MetricsPage<'_>, running: &RunningProxy) -> fmt::Result {
     use MetricType::{Counter, Gauge};
     let settings = running.proxy.settings();
     let all = || settings.backends.iter().zip(&settings.spec.to);
@@ -93,7 +93,7 @@ fn backends(page: &mut Page<'_>, running: &RunningProxy) -> fmt::Result {
 }
 
 /// Attempts after the first, once there are settings for them.
-fn retries(page: &mut Page<'_>, running: &RunningProxy) -> fmt::Result {
+fn retries(page: &mut MetricsPage<'_>, running: &RunningProxy) -> fmt::Result {
     let is_on = running.proxy.settings().retries.is_some();
     let rows =
         running.proxy.retry_counts.rows().filter(|_| is_on).map(|(end, count)| ([("outcome", end)], count as f64));
@@ -101,7 +101,7 @@ fn retries(page: &mut Page<'_>, running: &RunningProxy) -> fmt::Result {
 }
 
 /// Requests by class, and times of requests, seconds.
-fn times(page: &mut Page<'_>, times: &Times) -> fmt::Result {
+fn times(page: &mut MetricsPage<'_>, times: &Times) -> fmt::Result {
     let rows: Vec<_> = times.by_class().map(|(class, outcome, count)| (class.to_string(), outcome, count)).collect();
     let rows =
         rows.iter().map(|(class, outcome, count)| ([("class", class.as_str()), ("outcome", *outcome)], *count as f64));

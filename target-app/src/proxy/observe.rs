@@ -7,13 +7,13 @@ use std::sync::{
 
 use controllers::{Class, Reason, Timestamp};
 use http::request::Parts;
+use live_service::clock::ServiceClock;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use serde::Serialize;
 use service_core::request::LedgerEnding;
 use spec::proxy::LogLevel;
 
 use super::log::Log;
-use crate::clock::ServiceClock;
 
 /// Those who want to know of requests.
 #[derive(Debug)]

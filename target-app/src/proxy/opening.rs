@@ -2,13 +2,13 @@
 
 use std::{io, net::Shutdown, os::fd::AsRawFd, sync::Arc, time::Duration};
 
+use live_service::edge::{Conn, ConnPhase, LATE, PLAIN};
 use nix::sys::socket::{MsgFlags, recv};
 use socket2::SockRef;
 use tokio::{io::Interest, net::TcpStream, time::timeout};
 use tokio_rustls::server::TlsStream;
 
 use super::{stream::Shared, tls::Acceptor};
-use crate::edge::{Conn, LATE, PLAIN, Phase};
 
 /// What begins every HTTP/2 connection (RFC 9113, section 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -50,11 +50,11 @@ pub(super) async fn spoken(stream: &TcpStream, conn: &Conn) -> Option<Spoken> {
         let begin = &first[..come];
         if come > known && come < PREFACE.len() && PREFACE.starts_with(begin) {
             if known == 0 {
-                conn.enter(Phase::Head);
+                conn.enter(ConnPhase::Head);
             }
             known = come;
         } else if begin.starts_with(LINE) {
-            conn.enter(Phase::Idle);
+            conn.enter(ConnPhase::Idle);
             return Some(Spoken::Http2); // what follows the line is its own affair
         } else {
             return Some(Spoken::Http1);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use live_service::metrics::otlp::{ExportSpec, FigureExport};
 use opentelemetry::{
     KeyValue,
     metrics::{Histogram, Meter},
@@ -14,7 +15,6 @@ use super::{
     observe::{TimesReader, buckets},
     running::RunningProxy,
 };
-use crate::metrics::otlp::{Export as FigureExport, ExportSpec};
 
 /// The export. Ended by [`Export::end`], which sends what is left.
 #[derive(Debug)]

@@ -5,11 +5,11 @@ use std::io;
 use controllers::{Note, Refusal, RetryHint};
 use http::{HeaderValue, Method, Response, StatusCode, header, request::Parts};
 use hyper::body::Bytes;
+use live_service::security_headers::{self, OF_A_FILE};
 use service_core::request::{RequestEnd, put_headers, whole_seconds};
 use spec::proxy::RefusalSpec;
 
 use super::error::ProxyError;
-use crate::security_headers::{self, OF_A_FILE};
 
 /// What refused requests are answered.
 #[derive(Debug, Clone)]

@@ -9,12 +9,11 @@ use std::{
     time::Duration,
 };
 
+use live_service::stage::lock;
 use tokio::{
     task::coop::unconstrained,
     time::{Instant, Sleep, sleep_until},
 };
-
-use crate::stage::lock;
 
 /// A limit of a request under way.
 #[derive(Debug)]

@@ -2,6 +2,15 @@
 
 use std::sync::Arc;
 
+use live_service::{
+    clock::ServiceClock,
+    serve::{
+        Addresses, ControlPort, LISTENING, METRICS, RUNTIME, SIGNALS, ServeError, Sockets, TerminationSignals, run,
+        system,
+    },
+    signals::ThisProcess,
+    stage::{AdmissionGate, keep_time, spawn},
+};
 use serde_json::Value;
 use service_core::{
     class::Classification,
@@ -30,12 +39,6 @@ use super::{
     state::{Proxy, Settings},
     waiting_room::{self, Room},
 };
-use crate::{
-    clock::ServiceClock,
-    serve::{Addresses, ControlPort, Ends, LISTENING, METRICS, RUNTIME, SIGNALS, ServeError, Sockets, run, system},
-    signals::ThisProcess,
-    stage::{AdmissionGate, keep_time, spawn},
-};
 
 /// Serves until SIGTERM, SIGHUP or SIGINT, or an order on the control port. With `reread` SIGHUP reads the settings again.
 /// Calls `on_ready` once requests are accepted. Pins the calling process to the processors of the spec.
@@ -63,7 +66,7 @@ pub fn check(spec: &ProxySpec) -> Result<Vec<String>, ProxyError> {
 }
 
 async fn serve(spec: ProxySpec, reread: Option<Reread>, on_ready: impl FnOnce(Ready)) -> Result<(), ProxyError> {
-    let mut ends = if reread.is_some() { Ends::but_hang_up()? } else { Ends::listen()? };
+    let mut ends = if reread.is_some() { TerminationSignals::but_hang_up()? } else { TerminationSignals::listen()? };
     let reloads = reread.map(Reloads::listen).transpose().map_err(system(SIGNALS))?;
     let clock = ServiceClock::start();
     let settings = Settings::new(spec, clock, None).map_err(ProxyError::Settings)?;
@@ -132,14 +135,14 @@ async fn warnings(proxy: &Proxy) -> Vec<String> {
 }
 
 /// Ends what is inside; a second order ends it at once.
-async fn end(proxy: &Proxy, listener: &Arc<Listener>, ends: &mut Ends) {
+async fn end(proxy: &Proxy, listener: &Arc<Listener>, ends: &mut TerminationSignals) {
     let inside = proxy.begin_drain();
     tokio::select! {
         () = listener.drain() => {}
         () = ends.told() => {}
     }
     proxy.drained(inside);
-    listener.door.registry.close_all();
+    listener.acceptor.registry.close_all();
 }
 
 /// The proxy of these settings with this policy, and the seats of its policies.

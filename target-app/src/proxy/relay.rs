@@ -9,6 +9,7 @@ use std::{
 
 use controllers::{Note, Outcome};
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+use live_service::edge::ConnPhase;
 use service_core::{ledger::LedgerEntry, request::LedgerEnding};
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -24,7 +25,6 @@ use super::{
     upload::{BrokenOff, Progress},
     waiting_room::Turn,
 };
-use crate::edge::Phase;
 
 /// A request that is being answered. Dropped before its end, it ends as abandoned: the client has left.
 #[derive(Debug)]
@@ -208,7 +208,7 @@ impl Relayed {
     fn new(source: BodySource, stall: Duration, is_all: bool, job: Box<Job>, client: &Arc<Client>) -> Self {
         let rest = Bytes::new();
         let mut body = Self { source, rest, job, stream: client.stream(), stall, stalled: None, breaks_in: None };
-        client.enter(Phase::Writing);
+        client.enter(ConnPhase::Writing);
         if is_all {
             body.taken();
         }
@@ -254,7 +254,7 @@ impl Relayed {
     /// True once the backend has been silent for too long.
     fn is_stalled(&mut self, cx: &mut Context<'_>) -> bool {
         if self.stalled.is_none() {
-            self.stream.client.enter(Phase::Working); // it is not the client who is waited for
+            self.stream.client.enter(ConnPhase::Working); // it is not the client who is waited for
         }
         let stalled = self.stalled.get_or_insert_with(|| self.stream.client.timer.limit(self.stall));
         stalled.poll_over(cx).is_ready()
@@ -312,7 +312,7 @@ impl Body for Relayed {
         };
         if let Some(stalled) = relayed.stalled.take() {
             relayed.stream.client.timer.take_back(stalled);
-            relayed.stream.client.enter(Phase::Writing);
+            relayed.stream.client.enter(ConnPhase::Writing);
         }
         if let (Some(Ok(frame)), Some(observation)) = (&frame, &mut relayed.job.observation) {
             observation.passed(frame.data_ref().map_or(0, Bytes::len));

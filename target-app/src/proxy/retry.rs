@@ -10,6 +10,11 @@ use std::{
 
 use controllers::{Note, Tags, catalogue::PolicySpec, seed_for};
 use http::{HeaderMap, HeaderName, Method, StatusCode, header};
+use live_service::{
+    calls::asking::{self, CallSite},
+    clock::ServiceClock,
+    stage::SharedSite as _,
+};
 use service_core::{
     calls::{AttemptEnd, Call, CallContext, CallMachine, CallReply, CallStep},
     policies::listed,
@@ -24,11 +29,6 @@ use workloads::{
 };
 
 use super::{backend::Trouble, error::ProxyError};
-use crate::{
-    calls::asking::{self, CallSite},
-    clock::ServiceClock,
-    stage::SharedSite as _,
-};
 
 /// The retries of a proxy: the policy, and the rules.
 #[derive(Debug)]

@@ -7,6 +7,12 @@ use std::{
 
 use controllers::{PeerReport, Seen, catalogue::PolicySpec};
 use installed::catalogue;
+use live_service::{
+    clock::ServiceClock,
+    control::{ConfigForm, Controlled},
+    reports::Reports,
+    stage::lock,
+};
 use serde_json::Value;
 use service_core::{
     events::Events,
@@ -24,12 +30,6 @@ use super::{
     checks, file,
     listener::Listener,
     state::{Proxy, Settings},
-};
-use crate::{
-    clock::ServiceClock,
-    control::{ConfigForm, Controlled},
-    reports::Reports,
-    stage::lock,
 };
 
 /// A running proxy.
@@ -145,7 +145,7 @@ impl RunningProxy {
         for (site, gate) in [(graph.dispatch(), &self.proxy.admission.gate), (graph.accept(), &self.proxy.accept)] {
             gate.replace(self.seating.policy(&chosen, site));
         }
-        self.listener.door.set_backlog(chosen.backlog(usual)).map_err(|error| vec![error.to_string()])
+        self.listener.acceptor.set_backlog(chosen.backlog(usual)).map_err(|error| vec![error.to_string()])
     }
 }
 
@@ -166,7 +166,7 @@ impl Controlled for RunningProxy {
         let Proxy { ledgers, intake, .. } = &*self.proxy;
         let room = self.proxy.room.iter().map(|room| room.gauges());
         let within = room.chain([self.gate()]).chain(self.backends());
-        let gauges = self.listener.door.gauges((ledgers, intake), within, [self.proxy.accept.gauges()]);
+        let gauges = self.listener.acceptor.gauges((ledgers, intake), within, [self.proxy.accept.gauges()]);
         let policy = self.proxy.settings().spec.policy.name.clone();
         Gauges { policy, events_dropped: self.events().dropped(), ..gauges }
     }

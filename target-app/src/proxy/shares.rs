@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::{
-    edge::{Source, SourceCounts},
+use live_service::{
+    edge::{ClientSource, SourceCounts},
     stage::lock,
 };
 
@@ -15,12 +15,12 @@ pub(super) struct Shares(Mutex<SourceCounts>);
 #[derive(Debug)]
 pub(super) struct Share {
     shares: Arc<Shares>,
-    source: Source,
+    source: ClientSource,
 }
 
 impl Shares {
     /// One of so many for this source; `None`: it has them all.
-    pub(super) fn take(self: &Arc<Self>, source: Source, most: u32) -> Option<Share> {
+    pub(super) fn take(self: &Arc<Self>, source: ClientSource, most: u32) -> Option<Share> {
         let mut counts = lock(&self.0);
         if counts.of(source) >= usize::try_from(most).unwrap_or(usize::MAX) {
             return None;

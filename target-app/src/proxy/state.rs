@@ -9,6 +9,7 @@ use std::{
 };
 
 use controllers::{Reason, catalogue::PolicySpec};
+use live_service::{clock::ServiceClock, edge::cap, stage::AdmissionGate};
 use service_core::{ledger::Ledgers, request::Intake};
 use spec::{EdgeSpec, proxy::ProxySpec};
 use tokio::sync::Semaphore;
@@ -26,7 +27,6 @@ use super::{
     tls::{self, Acceptor},
     waiting_room::Room,
 };
-use crate::{clock::ServiceClock, edge::cap, stage::AdmissionGate};
 
 /// A proxy as requests meet it.
 #[derive(Debug)]

@@ -7,6 +7,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
+use live_service::edge::{Conn, HeadStart, LATE, poll_bytes};
 use socket2::SockRef;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
@@ -14,7 +15,6 @@ use tokio::{
 };
 
 use super::frames::{DATA, Frames};
-use crate::edge::{Conn, HeadStart, LATE, poll_bytes};
 
 /// A socket that its watcher shares.
 #[derive(Debug)]

@@ -12,14 +12,14 @@ use std::{
 };
 
 use controllers::Timestamp;
+use live_service::{
+    clock::ServiceClock,
+    edge::{ClientSource, Conn, SourceCounts},
+    stage::lock,
+};
 use tokio::{sync::Semaphore, task::AbortHandle};
 
 use super::endable::EndableTask;
-use crate::{
-    clock::ServiceClock,
-    edge::{Conn, Source, SourceCounts},
-    stage::lock,
-};
 
 /// All that wait.
 #[derive(Debug)]
@@ -146,7 +146,7 @@ impl Takers {
         /// The divisor of their number.
         const AT_ONCE: usize = 64;
         let mut sources = SourceCounts::default();
-        let of = |request: &WaitingRequest| Source::of(request.conn.peer);
+        let of = |request: &WaitingRequest| ClientSource::of(request.conn.peer);
         let all = || waiting.requests.iter().filter(|(_, request)| among(request));
         all().for_each(|(_, request)| sources.add(of(request)));
         let most = sources.most();

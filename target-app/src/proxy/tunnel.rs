@@ -10,10 +10,10 @@ use std::{
 
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
+use live_service::edge::ConnPhase;
 use tokio::io::copy_bidirectional;
 
 use super::{client::Client, tapped::Tapped};
-use crate::edge::Phase;
 
 /// Both sides of a switch, before the answer that completes it is written.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub(super) fn open(switch: Switch, client: Arc<Client>, places: impl Send + 'sta
     tokio::spawn(async move {
         let _places = places;
         let (Ok(near), Ok(far)) = (switch.client.await, switch.backend.await) else { return };
-        client.enter(Phase::Working); // neither side is waited for
+        client.enter(ConnPhase::Working); // neither side is waited for
         let moved = Arc::new(AtomicU64::new(0));
         let counted = |side| {
             let moved = Arc::clone(&moved);

@@ -14,6 +14,7 @@ use std::{
 use controllers::Timestamp;
 use http::StatusCode;
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+use live_service::{clock::ServiceClock, edge::ConnPhase};
 use spec::EdgeSpec;
 
 use super::{
@@ -22,7 +23,6 @@ use super::{
     patience::Patience,
     takers::{BackendId, Hold, WaitingRequest},
 };
-use crate::{clock::ServiceClock, edge::Phase};
 
 /// A request's body.
 #[derive(Debug)]
@@ -176,7 +176,7 @@ impl Streamed {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
         let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) else {
             let wait = self.waits.get_or_insert_with(|| {
-                self.client.enter(Phase::Body);
+                self.client.enter(ConnPhase::Body);
                 let (since, patience) = (self.clock.now(), self.client.timer.limit(self.account.left()));
                 let waits = WaitingRequest::new(&self.client.conn, self.task.clone(), self.to.map(Hold::until_taken));
                 Wait { since, patience, number: self.client.takers.wait(waits) }
@@ -187,7 +187,7 @@ impl Streamed {
         let waited = self.waits.take().map(|Wait { since, patience, number }| {
             self.client.takers.leave(number);
             self.client.timer.take_back(patience);
-            self.client.enter(Phase::Working);
+            self.client.enter(ConnPhase::Working);
             self.clock.now().since(since)
         });
         let fault = match &frame {

@@ -26,8 +26,8 @@ use http::{HeaderValue, Response, request::Parts};
 use hyper::body::Bytes;
 
 use super::{client::Client, error::ProxyError};
-use crate::{clock::ServiceClock, edge::Source, stage::lock};
 use keys::{Keys, drawn};
+use live_service::{clock::ServiceClock, edge::ClientSource, stage::lock};
 use page::WaitPage;
 use replicas::Replicas;
 pub(super) use schedule::keep_time;
@@ -124,7 +124,7 @@ impl Room {
         let opened = token.as_deref().map(|token| self.keys.open(token, now));
         let answer = {
             let shown = tokens::shown(opened.as_ref(), &bearer.binding);
-            let comer = Comer { kind, source: Source::of(client.peer()).number() };
+            let comer = Comer { kind, source: ClientSource::of(client.peer()).number() };
             lock(&self.machine).present(now, entered, comer, &shown)
         };
         match answer {

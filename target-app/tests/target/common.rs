@@ -14,6 +14,7 @@ use std::{
 };
 
 use controllers::{ClassRule, Objective, Settings, catalogue::PolicySpec};
+use live_service::{control::client::ControlClient, serve::ServeError};
 use spec::{
     App, ArashiSpec, ChecksumSpec, ConnectionSpec, EdgeSpec, EmulatedSpec, ServiceTime, StageSpec, TargetSpec,
     WorkSpec,
@@ -21,12 +22,11 @@ use spec::{
     wire::Gauges,
 };
 use target_app::{
-    control::client::ControlClient,
     mail::{
         password::{self, PasswordCost},
         store::{NewMessage, Store, StoreOptions},
     },
-    serve::{ServeError, serve_task},
+    serve,
 };
 use workloads::balance::{Balancer, Per};
 
@@ -138,7 +138,7 @@ pub fn calls_to_back(back: &Target, timeout: Duration) -> Vec<CalleeSpec> {
 /// Starts a task of a service among several.
 pub fn start_task(task: TaskSpec) -> Target {
     let (ready, is_ready) = mpsc::channel();
-    let thread = thread::spawn(move || serve_task(task, move |it| ready.send(it).unwrap()));
+    let thread = thread::spawn(move || serve(task, move |it| ready.send(it).unwrap()));
     let Ok(ready) = is_ready.recv_timeout(Duration::from_secs(20)) else {
         panic!("the target did not start: {:?}", thread.join());
     };

@@ -17,8 +17,9 @@ use controllers::{
     catalogue::{PolicySpec, Setting},
     site::OnRefuse,
 };
-use spec::{StageSpec, TargetSpec, WorkSpec, wire::SetPolicy};
-use target_app::serve::{ServeError, serve_blocking};
+use live_service::serve::ServeError;
+use spec::{StageSpec, TargetSpec, WorkSpec, services::TaskSpec, wire::SetPolicy};
+use target_app::serve;
 
 use crate::common::{Target, answer, checksum, emulated, policy, spec, start, status};
 
@@ -89,7 +90,7 @@ fn nothing_is_said_or_changed_without_the_token() {
 #[test]
 fn it_listens_on_loopback_alone() {
     let spec = TargetSpec { control: "0.0.0.0:0".parse().unwrap(), ..spec() };
-    let error = serve_blocking(spec, |_| {}).unwrap_err();
+    let error = serve(TaskSpec::alone(spec), |_| {}).unwrap_err();
     assert!(matches!(&error, ServeError::Listen { .. }) && error.to_string().contains("loopback"), "{error}");
 }
 
@@ -107,7 +108,7 @@ fn specs_that_make_no_sense_are_refused_with_the_way_out() {
         (TargetSpec { class: ClassRule::Address(vec![("127.0.0.0/33".to_owned(), 1)]), ..spec() }, "prefix"),
         (TargetSpec { cpus: vec![4000], ..spec() }, "4000"),
     ] {
-        let error = serve_blocking(spec, |_| {}).unwrap_err().to_string();
+        let error = serve(TaskSpec::alone(spec), |_| {}).unwrap_err().to_string();
         assert!(error.contains(hint), "{error}");
     }
 }

@@ -11,8 +11,9 @@ use controllers::{
     Class, Criticality, Place, Settings,
     catalogue::{PolicySpec, Setting},
 };
-use spec::{StageSpec, TargetSpec};
-use target_app::serve::serve_blocking;
+use live_service::signals::cpu_time;
+use spec::{StageSpec, TargetSpec, services::TaskSpec};
+use target_app::serve;
 
 use crate::common::{Target, arashi, checksum, emulated, mailbox, policy, sign_in, spec, start, status};
 
@@ -118,7 +119,7 @@ fn what_needs_reports_between_sites_does_not_start() {
             "quota-server: reports: only services of a tree report to it: leave it out",
         ),
     ] {
-        let problem = serve_blocking(wrong, |_| panic!("it started")).unwrap_err().to_string();
+        let problem = serve(TaskSpec::alone(wrong), |_| panic!("it started")).unwrap_err().to_string();
         assert!(problem.starts_with(said), "{problem}");
     }
 }
@@ -142,10 +143,10 @@ fn a_policy_is_told_what_requests_cost() {
     let emulated = mean_cost_ms(TargetSpec { app: emulated(Duration::from_millis(30), 1), ..spec() });
     assert!((emulated - 30.0).abs() < 0.01, "{emulated}");
     // Real work is CPU time: no more than what the process used, shared by all that was done.
-    let before = target_app::signals::cpu_time();
+    let before = cpu_time();
     let app = checksum(20, 100);
     let checksum = mean_cost_ms(TargetSpec { app, ..spec() });
-    let used = (target_app::signals::cpu_time() - before).as_secs_f64() * 1e3;
+    let used = (cpu_time() - before).as_secs_f64() * 1e3;
     assert!(checksum > 0.05 && checksum * 6.0 < used, "{checksum} of {used}");
 }
 
@@ -193,10 +194,10 @@ fn what_the_database_does_for_a_request_is_in_its_cost() {
     let quota = PolicySpec { name: "quota".to_owned(), place: None, settings: Settings::new() };
     // Signing in costs 200 operations, of which each takes SQLite's thread more than 15 us; the rest is not a tenth of that.
     let target = start(TargetSpec { policy: quota, app: arashi(&database, &[("login", 200.0)]), ..spec() });
-    let before = target_app::signals::cpu_time();
+    let before = cpu_time();
     sign_in(&target);
     let gauges = target.until("its end", |gauges| gauges.ledger.served == 1);
     let cost = gauges.stages.iter().find(|stage| stage.name == "dispatch").unwrap().policy["mean_cost_ms"];
-    let used = (target_app::signals::cpu_time() - before).as_secs_f64() * 1e3;
+    let used = (cpu_time() - before).as_secs_f64() * 1e3;
     assert!(cost > 3.0 && cost < used, "{cost} of {used}");
 }

@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use live_service::control::client::ControlClient;
 use nix::{
     sys::{
         resource::{Resource, setrlimit},
@@ -18,9 +19,10 @@ use nix::{
 };
 use spec::{
     EdgeSpec, TargetSpec,
+    services::TaskSpec,
     wire::{InjectFault, Ready},
 };
-use target_app::{control::client::ControlClient, serve::serve_blocking};
+use target_app::serve;
 
 use crate::common::{answer, checksum, edge, emulated, spec};
 
@@ -46,7 +48,7 @@ fn child() {
         let files = files.parse().unwrap();
         setrlimit(Resource::RLIMIT_NOFILE, files, files).unwrap();
     }
-    serve_blocking(spec, |ready| println!("\n{}", serde_json::to_string(&ready).unwrap())).unwrap();
+    serve(TaskSpec::alone(spec), |ready| println!("\n{}", serde_json::to_string(&ready).unwrap())).unwrap();
 }
 
 /// Starts this test binary again, with the spec in its environment.

@@ -7,8 +7,8 @@ use std::{
     thread::{self, JoinHandle},
 };
 
+use live_service::metrics::{ProgramFigure, Publication, publish};
 use measure::Window;
-use target_app::metrics::{ProgramFigure, Publication, publish};
 use tokio::sync::oneshot;
 
 use crate::exit::Failure;

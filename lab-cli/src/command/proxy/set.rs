@@ -1,8 +1,8 @@
 //! `lab proxy set`: settings of a proxy that runs.
 
+use live_service::control::client::{ControlClient, ControlError};
 use serde_json::{Map, Value};
 use spec::token::Token;
-use target_app::control::client::{ControlClient, ControlError};
 
 use crate::{
     args::SetArgs,

@@ -8,9 +8,9 @@ use std::{
 
 use analysis::summary;
 use controllers::catalogue::PolicySpec;
+use live_service::control::client::{ControlClient, ControlError};
 use service_core::tree::{balancer_of, books_of, continued, crashed, ended, gauges_of, requests_of};
 use spec::wire::{Gauges, Halted, ReadRequests, StageGauges};
-use target_app::control::client::{ControlClient, ControlError};
 
 use super::{
     service::ServiceMeter,

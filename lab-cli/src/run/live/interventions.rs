@@ -18,9 +18,9 @@ use controllers::{
     Class, Place,
     catalogue::{PolicySpec, Setting},
 };
+use live_service::control::client::ControlError;
 use service_core::policies::Resolved;
 use spec::wire::{InjectFault, SetMachines, SetPolicy};
-use target_app::control::client::ControlError;
 use workloads::{UserCommand, UserCommands, plan::ClientSpec};
 
 use super::controls::{Controls, Port};

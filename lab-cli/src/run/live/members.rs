@@ -12,9 +12,9 @@ use std::{
 };
 
 use controllers::PeerReport;
+use live_service::control::client::ControlError;
 use service_core::tree::{TaskId, TreeChange};
 use spec::wire::{Gauges, SetCallees};
-use target_app::control::client::ControlError;
 use workloads::plan::TaskList;
 
 use super::{

@@ -7,8 +7,8 @@ use std::{
 };
 
 use experiment::plan::{PhasePlan, policy_resets};
+use live_service::control::client::ControlError;
 use spec::wire::SetPolicy;
-use target_app::control::client::ControlError;
 
 use super::controls::Controls;
 

@@ -10,9 +10,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use live_service::control::client::ControlClient;
 use serde::Serialize;
 use spec::{proxy::ProxySpec, services::TaskSpec, wire::Ready};
-use target_app::control::client::ControlClient;
 
 use crate::run::RunFailure;
 

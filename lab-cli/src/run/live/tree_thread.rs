@@ -12,8 +12,8 @@ use std::{
 
 use analysis::live::LiveEvent;
 use controllers::Timestamp;
+use live_service::control::client::ControlClient;
 use service_core::tree::{TaskId, TreeMachines, addressee, global};
-use target_app::control::client::ControlClient;
 use workloads::plan::TaskList;
 
 use super::{

@@ -10,9 +10,9 @@ use std::{
 };
 
 use controllers::{Objective, catalogue::PolicySpec};
+use live_service::control::client::ControlClient;
 use serde_json::{Value, json};
 use spec::{App, EmulatedSpec, ServiceTime, TargetSpec, WorkSpec, services::TaskSpec, wire::ServerLedger};
-use target_app::control::client::ControlClient;
 
 /// A running service.
 pub struct Service {

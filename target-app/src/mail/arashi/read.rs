@@ -3,16 +3,14 @@
 use std::time::Instant;
 
 use http::StatusCode;
+use live_service::service;
 use service_core::mail::{Page, newest};
 
 use super::{Answered, Quality, Signed, copies::ListKey};
-use crate::{
-    mail::{
-        answer::{self, MailAnswer},
-        pages::{self, Frame, SearchResults, Shown},
-        store::{EntryId, ListOrder, Scope},
-    },
-    service,
+use crate::mail::{
+    answer::{self, MailAnswer},
+    pages::{self, Frame, SearchResults, Shown},
+    store::{EntryId, ListOrder, Scope},
 };
 
 /// The number of rows of a list at reduced quality.

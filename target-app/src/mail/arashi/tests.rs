@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use controllers::{JobId, Tags, Timestamp};
 use http::{HeaderMap, header};
+use live_service::service::rest_of;
 
 use super::*;
 use crate::mail::{
@@ -114,7 +115,7 @@ impl World {
         let (offered, started) = (Timestamp::ZERO, Timestamp::ZERO);
         let at = At { stage: "test", offered, started, quality, p90: None, speed: 1.0 };
         let mut handled = self.arashi.handle(request, at).await;
-        if let Some(rest) = Later::of(&mut handled) {
+        if let Some(rest) = rest_of(&mut handled) {
             handled = rest.await;
         }
         let answer = handled.expect("is not refused");
@@ -171,8 +172,8 @@ impl Came {
 }
 
 /// All of a body.
-async fn whole(page: crate::service::PageBody) -> Vec<u8> {
-    use crate::service::PageBody::{Drawn, Whole};
+async fn whole(page: live_service::service::PageBody) -> Vec<u8> {
+    use live_service::service::PageBody::{Drawn, Whole};
     match page {
         Whole(bytes) => bytes.to_vec(),
         Drawn { length, mut pieces } => {

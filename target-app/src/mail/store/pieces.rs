@@ -2,10 +2,10 @@
 
 use std::io;
 
+use live_service::service::{Boxed, Bytes, Pieces};
 use sqlx::{SqlitePool, query_scalar};
 
 use super::{EntryId, FolderId, Store, StoreError, UserId};
-use crate::service::{Boxed, Bytes, Pieces};
 
 /// The size of a piece, bytes.
 pub(super) const PIECE: usize = 64 * 1024;

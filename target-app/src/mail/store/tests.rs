@@ -1,7 +1,7 @@
+use live_service::service::{Bytes, metered};
 use nix::time::{ClockId, clock_gettime};
 
 use super::{statement::Statement as _, *};
-use crate::service::{Bytes, Metered};
 
 /// A database of its own, with user 1 (inbox of 25 messages, empty folder "Work") and user 2 (inbox of 3).
 async fn small() -> (tempfile::TempDir, Store) {
@@ -242,7 +242,7 @@ async fn what_sqlites_threads_do_for_a_request_is_on_its_account() {
             store.do_work(kind, 0, 1.0).await.expect("works");
             Ok(http::Response::new(Bytes::new().into()))
         };
-        let (_, cost) = Metered::new(Box::pin(work)).await;
+        let (_, cost) = metered(Box::pin(work)).await;
         cost
     };
     let here = || clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map(Duration::from).expect("a clock");

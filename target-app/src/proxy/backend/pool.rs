@@ -9,10 +9,10 @@ use std::{
 };
 
 use controllers::Timestamp;
+use live_service::stage::lock;
 use tokio::sync::Notify;
 
 use super::sender::Sender;
-use crate::stage::lock;
 
 #[derive(Debug)]
 pub(super) struct Pool {

@@ -9,11 +9,12 @@ use std::{
 
 use admission_token::{Audience, Claims, KeyRing, SecretKey, TokenProblem};
 use controllers::UnixSeconds;
+use live_service::stage::lock;
 use service_core::waiting_room::tokens;
 use spec::private::{self, Unreadable};
 use zeroize::Zeroizing;
 
-use crate::{proxy::error::ProxyError, stage::lock};
+use crate::proxy::error::ProxyError;
 
 /// The largest file, bytes.
 const LARGEST: u64 = 64 * 1024;

@@ -11,11 +11,12 @@ use std::{
 };
 
 use controllers::webq::{ReplicaId, ReplicaParams, ReplicaReport};
+use live_service::{serve::ServeError, stage::lock};
 use spec::waiting_room::ReplicaSpec;
 use tokio::net::UdpSocket;
 
 use super::Room;
-use crate::{proxy::error::ProxyError, serve::ServeError, stage::lock};
+use crate::proxy::error::ProxyError;
 
 /// The largest datagram of IPv4, bytes. A report of an hour is at most 45 kB.
 const LARGEST: usize = 65_507;

@@ -9,11 +9,11 @@ use controllers::{
     site::StageGauges,
     webq::{CheckCounts, ReplicaCounts, RoomCounts, RoomFigures, Subunits},
 };
+use live_service::{metrics::MetricsPage, stage::lock};
 use prometheus_client::metrics::MetricType;
 use service_core::waiting_room::tokens::row;
 
 use super::Room;
-use crate::{metrics::Page, stage::lock};
 
 impl Room {
     fn read(&self) -> (RoomFigures, RoomCounts, CheckCounts) {
@@ -46,7 +46,7 @@ impl Room {
     }
 
     /// The metrics for Prometheus.
-    pub(in crate::proxy) fn metrics(&self, page: &mut Page<'_>) -> fmt::Result {
+    pub(in crate::proxy) fn metrics(&self, page: &mut MetricsPage<'_>) -> fmt::Result {
         use MetricType::{Counter, Gauge};
         let (figures, counts, check) = self.read();
         let rows = |all: &'static str| move |(name, count): (&'static str, u64)| ([(all, name)], count as f64);

@@ -6,10 +6,10 @@ use std::{
 };
 
 use controllers::webq::{CapacityState, EpochSample, RoomAction, RoomNext, Subunits};
+use live_service::stage::{lock, spawn};
 use serde_json::{Value, json};
 
 use super::{Room, replicas};
-use crate::stage::{lock, spawn};
 
 /// The wall clock of machines may lag by one tick of the kernel.
 const TICK: Duration = Duration::from_millis(5);

@@ -6,11 +6,11 @@ use controllers::{
 };
 use http::{HeaderName, HeaderValue, Method, Response, StatusCode, header, request::Parts};
 use hyper::body::Bytes;
+use live_service::security_headers;
 use serde::Serialize;
 use service_core::waiting_room::{carried, tokens::REASON};
 
 use super::page::{PageCase, Said, WaitPage, in_words};
-use crate::security_headers;
 
 /// Why a token that was shown did not let in.
 const TOKEN_REFUSED: HeaderName = HeaderName::from_static("x-token-refused");
