@@ -3,7 +3,7 @@
 //! and sentries.
 //!
 //! The sentry is the entry `sentry` of the catalogue, so that every host of policies can run it, and the nucleus of a server
-//! is the machine `nucleus`. The control plane runs beside the services of a tree (`target_app::tree::Platform`).
+//! is the machine `nucleus`. The control plane runs beside the services of a tree (`service_core::tree::Platform`).
 //!
 //! | part | law | paper |
 //! |---|---|---|

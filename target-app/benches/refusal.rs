@@ -14,6 +14,7 @@ use std::{
     time::Duration,
 };
 
+use arashi::corpus;
 use controllers::{
     ClassRule, Objective, Place,
     catalogue::{PolicySpec, Setting},
@@ -25,7 +26,7 @@ use spec::{
     services::TaskSpec,
     wire::{Ready, SetPolicy},
 };
-use target_app::{mail::corpus, serve};
+use target_app::serve;
 
 const SPEC: &str = "REFUSAL_BENCH_SPEC";
 const PAIRS: usize = 7;

@@ -2,6 +2,7 @@
 
 use std::{error::Error, sync::Arc};
 
+use arashi::Arashi;
 use controllers::seed_for;
 use live_service::{
     clock::ServiceClock,
@@ -10,11 +11,10 @@ use live_service::{
 use service_core::synthetic::Law;
 use spec::{App, services::TaskSpec, wire::Ready};
 
-use self::{checksum::Checksum, emulated::Emulated, mail::Arashi};
+use self::{checksum::Checksum, emulated::Emulated};
 
 mod checksum;
 mod emulated;
-pub mod mail;
 pub mod proxy;
 
 /// Serves a task, as [`serve_blocking`] does.

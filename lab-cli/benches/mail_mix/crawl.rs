@@ -7,8 +7,8 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
+use arashi::corpus;
 use service_core::mail::CorpusSpec;
-use target_app::mail::corpus;
 use workloads::{
     http1::{HEADERS_MAX, Inbox, Limits, Outgoing, Progress},
     page::ScannedPage,

@@ -8,6 +8,10 @@ use std::{
 };
 
 use analysis::text::scrubbed;
+use arashi::{
+    deliver::{Recipient, import},
+    import::Summary,
+};
 use experiment::{
     Changes, Experiment,
     plan::{AppPlan, ArmPlan, Work},
@@ -15,10 +19,6 @@ use experiment::{
     resolve::target_spec,
 };
 use spec::{services::TaskSpec, token::Token, wire::Ready};
-use target_app::mail::{
-    deliver::{Recipient, import},
-    import::Summary,
-};
 use workloads::StopFlag;
 
 use super::{experiment_file::read_experiment, ready::ready_for_people, stdout::print};

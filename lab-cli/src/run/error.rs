@@ -7,7 +7,7 @@ use std::{
 
 use analysis::FolderError;
 #[cfg(feature = "live")]
-use {live_service::control::client::ControlError, target_app::mail::corpus::CorpusError};
+use {arashi::corpus::CorpusError, live_service::control::client::ControlError};
 
 /// The reason why a run could not be carried out.
 #[derive(Debug, thiserror::Error)]

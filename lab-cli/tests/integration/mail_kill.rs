@@ -10,8 +10,8 @@ mod model;
 
 use std::{path::Path, thread, time::Duration};
 
+use arashi::corpus;
 use service_core::mail::CorpusSpec;
-use target_app::mail::corpus;
 
 use self::{
     import::{Imports, When},

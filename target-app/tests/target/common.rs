@@ -13,6 +13,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use arashi::{
+    password::{self, PasswordCost},
+    store::{NewMessage, Store, StoreOptions},
+};
 use controllers::{ClassRule, Objective, Settings, catalogue::PolicySpec};
 use live_service::{control::client::ControlClient, serve::ServeError};
 use spec::{
@@ -21,13 +25,7 @@ use spec::{
     services::{CallSpec, CalleeSpec, TaskSpec},
     wire::Gauges,
 };
-use target_app::{
-    mail::{
-        password::{self, PasswordCost},
-        store::{NewMessage, Store, StoreOptions},
-    },
-    serve,
-};
+use target_app::serve;
 use workloads::balance::{Balancer, Per};
 
 /// A running target; stopped and joined when dropped.

@@ -16,13 +16,13 @@ use std::{
     time::Duration,
 };
 
-use spec::{App, ArashiSpec, TargetSpec, WorkSpec};
-use target_app::mail::{
+use arashi::{
     deliver::{self, Recipient},
     html,
     password::{self, PasswordCost},
     store::{NewMessage, Store, StoreOptions},
 };
+use spec::{App, ArashiSpec, TargetSpec, WorkSpec};
 
 use crate::{
     browser::{Browser, wait_for},

@@ -2,8 +2,8 @@
 
 use std::{fmt::Write as _, path::Path};
 
+use arashi::deliver::{self, Recipient};
 use spec::{App, ArashiSpec, TargetSpec, WorkSpec};
-use target_app::mail::deliver::{self, Recipient};
 
 use crate::{browser::Browser, common};
 

@@ -5,9 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use arashi::corpus::{cached, snapshot};
 use experiment::{plan::Mail, resolve};
 use spec::private;
-use target_app::mail::corpus::{cached, snapshot};
 use workloads::plan::Account;
 
 use crate::run::RunFailure;

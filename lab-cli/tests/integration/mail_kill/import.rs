@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use target_app::mail::store::{Folder, ListOrder, Store, StoreOptions, UserId};
+use arashi::store::{Folder, ListOrder, Store, StoreOptions, UserId};
 
 use super::model::blocking;
 use crate::arashi::{Mail, Program};

@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, path::Path};
 
+use arashi::store::{EntryId, Folder, FolderId, ListOrder, Store, StoreOptions, UserId};
 use service_core::mail::CorpusSpec;
-use target_app::mail::store::{EntryId, Folder, FolderId, ListOrder, Store, StoreOptions, UserId};
 
 use crate::arashi::visit::{Visit, between};
 

@@ -9,8 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use arashi::store::{Store, StoreOptions};
 use nix::unistd::geteuid;
-use target_app::mail::store::{Store, StoreOptions};
 
 use crate::{
     arashi::visit::{Answer, Visit},
