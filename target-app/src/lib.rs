@@ -15,7 +15,6 @@ use self::{checksum::Checksum, emulated::Emulated};
 
 mod checksum;
 mod emulated;
-pub mod proxy;
 
 /// Serves a task, as [`serve_blocking`] does.
 ///

@@ -8,8 +8,8 @@ mod settings_text;
 use std::io::{self, Write};
 
 use live_service::serve::ServeError;
+use proxy::{ProxyError, Reread, check, proxy_blocking};
 use spec::{proxy::ProxySpec, waiting_room::WaitingRoomSpec, wire::Ready};
-use target_app::proxy::{ProxyError, Reread, check, proxy_blocking};
 
 use self::settings::spec;
 use super::{ready::ready_for_people, stdout::print};

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use controllers::catalogue::Setting;
+use proxy::read_settings;
 use spec::{
     proxy::{LogLevel, ProxySpec},
     token::Token,
     waiting_room::WaitingRoomSpec,
 };
-use target_app::proxy::read_settings;
 
 use super::{sentry_file, settings_text::text};
 use crate::{

@@ -9,7 +9,7 @@ use http::HeaderValue;
 use hyper::body::Bytes;
 use live_service::security_headers::{OF_A_FILE, STYLED};
 
-use crate::proxy::error::ProxyError;
+use crate::error::ProxyError;
 
 /// The largest page of a service's own, bytes: it is sent while everything else is full.
 const LARGEST: u64 = 64 * 1024;

@@ -14,7 +14,7 @@ use service_core::waiting_room::tokens;
 use spec::private::{self, Unreadable};
 use zeroize::Zeroizing;
 
-use crate::proxy::error::ProxyError;
+use crate::error::ProxyError;
 
 /// The largest file, bytes.
 const LARGEST: u64 = 64 * 1024;

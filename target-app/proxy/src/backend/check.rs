@@ -6,10 +6,10 @@ use http::{Request, header};
 use spec::proxy::HealthSpec;
 
 use super::{Backend, Backends};
-use crate::proxy::upload::Upload;
+use crate::upload::Upload;
 
 /// Checks the backends from now on, until they are dropped, if the settings name a path. Needs a runtime.
-pub(in crate::proxy) fn start(backends: &Arc<Backends>, spec: &HealthSpec) {
+pub(crate) fn start(backends: &Arc<Backends>, spec: &HealthSpec) {
     if spec.path.is_empty() {
         return;
     }

@@ -16,7 +16,7 @@ use spec::waiting_room::ReplicaSpec;
 use tokio::net::UdpSocket;
 
 use super::Room;
-use crate::proxy::error::ProxyError;
+use crate::error::ProxyError;
 
 /// The largest datagram of IPv4, bytes. A report of an hour is at most 45 kB.
 const LARGEST: usize = 65_507;

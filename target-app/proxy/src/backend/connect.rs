@@ -23,7 +23,7 @@ use super::{
     pool::OpenConnection,
     sender::Sender,
 };
-use crate::proxy::{
+use crate::{
     address::{Address, Protocol},
     error::ProxyError,
     tls,

@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use crate::proxy::{
+use crate::{
     frames::{DATA, Frames, WINDOW_UPDATE},
     tapped::Tapped,
 };

@@ -13,7 +13,7 @@ use std::{
 use futures_util::task::AtomicWaker;
 
 /// A connection without a task.
-pub(in crate::proxy) struct Driven {
+pub(crate) struct Driven {
     /// `None`: it has ended.
     connection: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     driver: Arc<Driver>,
@@ -50,11 +50,7 @@ impl Driven {
 
     /// Lets the connection do what it can, then polls what nothing else makes ready. Unless that is ready, the task of `cx` is woken
     /// once the connection can do more.
-    pub(in crate::proxy) fn drive<T>(
-        &mut self,
-        cx: &Context<'_>,
-        result: impl FnOnce(&mut Context<'_>) -> Poll<T>,
-    ) -> Poll<T> {
+    pub(crate) fn drive<T>(&mut self, cx: &Context<'_>, result: impl FnOnce(&mut Context<'_>) -> Poll<T>) -> Poll<T> {
         self.driver.0.register(cx.waker());
         self.turn();
         let polled = result(&mut Context::from_waker(Waker::noop()));

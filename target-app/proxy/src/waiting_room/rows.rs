@@ -22,7 +22,7 @@ impl Room {
     }
 
     /// The row of gauges.
-    pub(in crate::proxy) fn gauges(&self) -> StageGauges {
+    pub(crate) fn gauges(&self) -> StageGauges {
         let (figures, counts, check) = self.read();
         let mut row = row("waiting room", &figures, &counts, &check);
         row.counts.extend(self.reports());
@@ -46,7 +46,7 @@ impl Room {
     }
 
     /// The metrics for Prometheus.
-    pub(in crate::proxy) fn metrics(&self, page: &mut MetricsPage<'_>) -> fmt::Result {
+    pub(crate) fn metrics(&self, page: &mut MetricsPage<'_>) -> fmt::Result {
         use MetricType::{Counter, Gauge};
         let (figures, counts, check) = self.read();
         let rows = |all: &'static str| move |(name, count): (&'static str, u64)| ([(all, name)], count as f64);

@@ -14,7 +14,7 @@ use hyper::{
 use tokio::task::coop::unconstrained;
 
 use super::{allowance::Allowance, driven::Driven};
-use crate::proxy::{headers, upload::Upload};
+use crate::{headers, upload::Upload};
 
 /// One connection.
 #[derive(Debug)]

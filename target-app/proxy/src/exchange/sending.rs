@@ -14,7 +14,7 @@ use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
 
 use super::Exchange;
-use crate::proxy::{
+use crate::{
     backend::{Lease, Trouble, Unanswered},
     headers,
     observe::Observation,

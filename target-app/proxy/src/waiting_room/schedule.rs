@@ -16,7 +16,7 @@ const TICK: Duration = Duration::from_millis(5);
 
 /// Does what the room wants done as each second begins, for as long as there is a room: a report that comes late in its second
 /// is a second's bookings late. `log` gets the name of each change, and what it says.
-pub(in crate::proxy) async fn keep_time(room: Weak<Room>, log: impl Fn(&str, &Value) + Clone + Send + Sync + 'static) {
+pub(crate) async fn keep_time(room: Weak<Room>, log: impl Fn(&str, &Value) + Clone + Send + Sync + 'static) {
     if let Some(room) = room.upgrade() {
         spawn(replicas::hear(room));
     }

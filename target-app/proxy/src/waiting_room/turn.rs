@@ -6,18 +6,18 @@ use super::Turn;
 
 impl Turn {
     /// Takes the cookies for the answer, whatever it will be.
-    pub(in crate::proxy) fn take_cookies(&mut self) -> Vec<HeaderValue> {
+    pub(crate) fn take_cookies(&mut self) -> Vec<HeaderValue> {
         std::mem::take(&mut self.cookies)
     }
 
     /// The request has ended; `served`: with a good answer, whole.
-    pub(in crate::proxy) fn ended(self, served: bool) {
+    pub(crate) fn ended(self, served: bool) {
         self.room.ended(self.kind, self.room.clock.now().since(self.entered), served);
     }
 }
 
 /// Puts cookies on an answer.
-pub(in crate::proxy) fn put(cookies: Vec<HeaderValue>, headers: &mut HeaderMap) {
+pub(crate) fn put(cookies: Vec<HeaderValue>, headers: &mut HeaderMap) {
     for cookie in cookies {
         headers.append(header::SET_COOKIE, cookie);
     }
