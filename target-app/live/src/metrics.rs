@@ -33,30 +33,6 @@ const READERS: usize = 8;
 /// The time that a reader has for its request and the answer.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// An export to a collector of OpenTelemetry that is under way.
-#[derive(Debug)]
-pub struct Publication(otlp::FigureExport);
-
-impl Publication {
-    /// Exports the figures that `read` returns, each second. Needs a runtime. `prefix`: what the names of the metrics begin with.
-    ///
-    /// # Errors
-    /// In words: an address that is no URL, or a build without the feature `otel`.
-    pub fn start(
-        (program, prefix): (&'static str, &'static str),
-        to: &str,
-        read: impl Fn() -> Vec<ProgramFigure> + Send + Sync + 'static,
-    ) -> Result<Self, String> {
-        let spec = otlp::ExportSpec { program, prefix, to, every: Duration::from_secs(1) };
-        otlp::FigureExport::of_figures(&spec, read).map(Self).map_err(|(_, message)| message)
-    }
-
-    /// Sends what is left, and ends.
-    pub async fn end(self) {
-        self.0.end().await;
-    }
-}
-
 /// Answers readers with the figures that `read` returns, until the runtime ends. Needs a runtime.
 ///
 /// # Errors

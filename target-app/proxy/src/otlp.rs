@@ -16,10 +16,6 @@ use super::{
     running::RunningProxy,
 };
 
-/// The export. Ended by [`Export::end`], which sends what is left.
-#[derive(Debug)]
-pub(super) struct Export(FigureExport);
-
 /// The times of requests, as they are exported.
 #[derive(Debug)]
 struct ExportedTimes {
@@ -51,23 +47,19 @@ impl TimesReader for ExportedTimes {
     }
 }
 
-impl Export {
-    /// Begins to export. Needs a runtime.
-    ///
-    /// # Errors
-    /// An address that is no URL.
-    pub(super) fn start(running: &Arc<RunningProxy>, OtlpSpec { to, every }: &OtlpSpec) -> Result<Self, ProxyError> {
-        let spec = ExportSpec { program: "lab-proxy", prefix: "lab_proxy", to, every: *every };
-        let weak = Arc::downgrade(running);
-        let read = move || weak.upgrade().map_or_else(Vec::new, |running| rows(&running));
-        let wrong = |(key, message)| ProxyError::setting(key, message);
-        let (export, meter) = FigureExport::start(&spec, running.proxy.clock, read).map_err(wrong)?;
-        running.proxy.observers.times().exported.get_or_init(|| Box::new(ExportedTimes::of(&meter)));
-        Ok(Self(export))
-    }
-
-    /// Sends what is left, and ends.
-    pub(super) async fn end(self) {
-        self.0.end().await;
-    }
+/// Begins to export. Needs a runtime.
+///
+/// # Errors
+/// An address that is no URL.
+pub(super) fn export(
+    running: &Arc<RunningProxy>,
+    OtlpSpec { to, every }: &OtlpSpec,
+) -> Result<FigureExport, ProxyError> {
+    let spec = ExportSpec { program: "lab-proxy", prefix: "lab_proxy", to, every: *every };
+    let weak = Arc::downgrade(running);
+    let read = move || weak.upgrade().map_or_else(Vec::new, |running| rows(&running));
+    let wrong = |(key, message)| ProxyError::setting(key, message);
+    let (export, meter) = FigureExport::start(&spec, running.proxy.clock, read).map_err(wrong)?;
+    running.proxy.observers.times().exported.get_or_init(|| Box::new(ExportedTimes::of(&meter)));
+    Ok(export)
 }

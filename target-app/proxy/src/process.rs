@@ -100,7 +100,7 @@ async fn serve(spec: ProxySpec, reread: Option<Reread>, on_ready: impl FnOnce(Re
         metrics::serve(socket, &running).map_err(system(METRICS))?;
     }
     #[cfg(feature = "otel")]
-    let export = spec.otlp.as_ref().map(|otlp| super::otlp::Export::start(&running, otlp)).transpose()?;
+    let export = spec.otlp.as_ref().map(|otlp| super::otlp::export(&running, otlp)).transpose()?;
     let port = ControlPort::open(sockets.controls, Arc::<RunningProxy>::clone(&running), sockets.token)?;
     let accepting = tokio::spawn(Arc::clone(&listener).accept());
     let deadlines = tokio::spawn(Arc::clone(&listener).keep_deadlines());

@@ -5,9 +5,14 @@ use std::{
     net::{SocketAddr, TcpListener},
     sync::{Arc, Mutex, PoisonError},
     thread::{self, JoinHandle},
+    time::Duration,
 };
 
-use live_service::metrics::{ProgramFigure, Publication, publish};
+use live_service::metrics::{
+    ProgramFigure,
+    otlp::{ExportSpec, FigureExport},
+    publish,
+};
 use measure::Window;
 use tokio::sync::oneshot;
 
@@ -68,8 +73,10 @@ impl Exporter {
             if let Some(listener) = listener {
                 publish(listener, NAMES.1, read(&seen))?;
             }
-            let export = otlp.map(|to| Publication::start(NAMES, to, read(&seen))).transpose();
-            export.map_err(|problem| Failure::usage(format!("--otlp: {problem}")))?
+            let (program, prefix) = NAMES;
+            let spec = |to| ExportSpec { program, prefix, to, every: Duration::from_secs(1) };
+            let export = otlp.map(|to| FigureExport::of_figures(&spec(to), read(&seen))).transpose();
+            export.map_err(|(_, problem)| Failure::usage(format!("--otlp: {problem}")))?
         };
         let (stop, stopped) = oneshot::channel();
         let thread = thread::Builder::new().name("metrics".to_owned()).spawn(move || {
