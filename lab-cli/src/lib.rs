@@ -18,12 +18,13 @@ pub mod exit;
 pub mod run;
 pub mod store;
 pub mod sweep;
-#[cfg(feature = "live")]
-pub mod tui;
 #[cfg(not(feature = "live"))]
 mod virtual_build;
+
+#[cfg(feature = "live")]
+use ::screens;
 #[cfg(not(feature = "live"))]
-use virtual_build as tui;
+use virtual_build as screens;
 
 /// The program `lab` with these policies and machines in addition to its own, in all of it: experiments, `lab serve`,
 /// comparisons, the terminal view. The whole `main` of a crate with a policy:

@@ -19,7 +19,7 @@ use crate::{
         Cpus, PlantRequest, RunFailure, Scratch, Sinks, StopSignal, as_table, as_yaml, cache_folder, caution,
         measure_plant, progress::ProgressLines,
     },
-    tui::restore,
+    screens::restore,
 };
 
 /// The built-in targets, measured by the name `arashi`.

@@ -23,8 +23,8 @@ use crate::{
     args,
     exit::{CommandResult, Failure, complain},
     run::{Cpus, HttpAnswer, RunningService, Scratch, StopSignal, cache_folder, kept_connections, service_log},
+    screens::restore,
     store::write_schema_beside,
-    tui::restore,
 };
 
 /// Paths of health checks, in the order in which they are tried.

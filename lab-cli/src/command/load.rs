@@ -36,7 +36,7 @@ use crate::{
     args::{self, Colours, LoadOutput, Output},
     exit::{CommandResult, End, Failure, complain},
     run::{FinishedLoad, LoadFolder, LoadRequest, RunFailure, StopSignal, judged_report, run_load},
-    tui::restore,
+    screens::restore,
 };
 
 pub fn load(args: &args::LoadArgs, colours: Colours) -> CommandResult {

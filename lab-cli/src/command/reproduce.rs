@@ -16,7 +16,7 @@ use crate::{
     args::{self, Output},
     exit::{CommandResult, End, Failure, complain},
     run::{Cpus, Finished, Interventions, RunRequest, Sinks, StopSignal, conduct, progress::ProgressLines},
-    tui::{printed, restore},
+    screens::{printed, restore},
 };
 
 mod artefact;

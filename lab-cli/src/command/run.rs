@@ -23,7 +23,7 @@ use crate::{
         Cpus, Finished, Interventions, RunFailure, RunRequest, Sinks, StopSignal, conduct, look_before,
         progress::ProgressLines,
     },
-    tui::restore,
+    screens::restore,
 };
 
 pub fn run(args: &args::RunArgs, colours: Colours) -> CommandResult {

@@ -29,11 +29,11 @@ use crate::{
     args::Colours,
     exit::{CommandResult, End, Failure},
     run::{Cpus, Interventions, RunRequest, Sinks, StopSignal, conduct, look_before},
-    store::{RUNS, write_schema_beside},
-    tui::{
+    screens::{
         FolderContents, ListedRun, OpenRun, PastSummary, RunOrder, Screen, ScreenJob, ScreenMessage, Teller,
         UserRequest, restore,
     },
+    store::{RUNS, write_schema_beside},
 };
 use files::listed;
 use previews::Previews;

@@ -25,8 +25,8 @@ use crate::{
     args::{Output, SweepArgs},
     exit::{CommandResult, End, Failure, complain},
     run::StopSignal,
+    screens::restore,
     sweep::{Bench, CaseFound, Grid, SweepCase, seeds},
-    tui::restore,
 };
 
 /// Version of the JSON.

@@ -6,7 +6,7 @@ use crate::{
     args::{Color, Colours, ThemeName},
     exit::{CommandResult, End, Failure},
     run::{Interventions, Sinks, StopSignal},
-    tui::{Palette, Screen, Theme, UserRequest, theme_of_terminal},
+    screens::{Palette, Screen, Theme, UserRequest, theme_of_terminal},
 };
 
 /// `NO_COLOR` (no-color.org): any value but none switches colours off.

@@ -24,8 +24,8 @@ use crate::{
     args::TuneArgs,
     exit::{CommandResult, End, Failure},
     run::StopSignal,
+    screens::restore,
     sweep::{Bench, BenchError, CaseFound, Knob, Seed, SweepCase, knobs, seeds},
-    tui::restore,
 };
 
 mod result;

@@ -14,7 +14,7 @@ mod type_names;
 
 /// Folders of our crates, and whom each may depend on: dependencies point one way, and the two at the bottom know nothing of
 /// ours. A crate has the name of its folder, or that of [`PUBLISHED_AS`].
-const MAY_DEPEND_ON: [(&str, &[&str]); 17] = [
+const MAY_DEPEND_ON: [(&str, &[&str]); 18] = [
     ("controllers", &[]),
     ("controllers/installed", &["controllers"]),
     ("controllers/token", &[]),
@@ -63,6 +63,20 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 17] = [
         &["controllers", "lab-installed", "traces", "workloads", "lab-spec", "lab-service-core", "lab-analysis"],
     ),
     (
+        "lab-cli/screens",
+        &[
+            "controllers",
+            "lab-installed",
+            "traces",
+            "lab-measure",
+            "workloads",
+            "lab-spec",
+            "lab-service-core",
+            "lab-analysis",
+            "lab-experiment",
+        ],
+    ),
+    (
         "lab-cli",
         &[
             "controllers",
@@ -79,6 +93,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 17] = [
             "target-app",
             "lab-analysis",
             "lab-experiment",
+            "lab-screens",
             // Its tests alone: one policy in every host.
             "tower-admission",
         ],
@@ -86,7 +101,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 17] = [
 ];
 
 /// Folders whose crate has another name: the one that it is to be published under.
-const PUBLISHED_AS: [(&str, &str); 11] = [
+const PUBLISHED_AS: [(&str, &str); 12] = [
     ("controllers/installed", "lab-installed"),
     ("controllers/token", "admission-token"),
     ("controllers/tower", "tower-admission"),
@@ -98,6 +113,7 @@ const PUBLISHED_AS: [(&str, &str); 11] = [
     ("target-app/proxy", "overload-proxy"),
     ("lab-cli/analysis", "lab-analysis"),
     ("lab-cli/experiment", "lab-experiment"),
+    ("lab-cli/screens", "lab-screens"),
 ];
 
 /// A crate with its features, and libraries that nothing it is built of may be: a run is computed again from its files
@@ -112,8 +128,8 @@ const NOT_BUILT_OF: [(&str, &[&str]); 4] = [
 /// A library, and the only places (below the workspace root) that may name it.
 const ONLY_NAMED_IN: [(&str, &[&str]); 8] = [
     ("may", &["workloads/src/fiber", "workloads/src/fiber.rs"]),
-    ("ratatui", &["lab-cli/src/tui", "lab-cli/src/tui.rs"]),
-    ("crossterm", &["lab-cli/src/tui", "lab-cli/src/tui.rs"]),
+    ("ratatui", &["lab-cli/screens"]),
+    ("crossterm", &["lab-cli/screens"]),
     ("sqlx", &["target-app/arashi/src/store", "target-app/arashi/src/store.rs"]),
     ("tracing", &["target-app/live/src/service/cost", "target-app/live/src/service/cost.rs"]),
     ("tower", &["controllers/tower"]),

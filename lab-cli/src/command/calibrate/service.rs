@@ -15,7 +15,7 @@ use crate::{
         Cpus, RunFailure, Scratch, ServiceRequest, Sinks, StopSignal, cache_folder, measure_service,
         progress::ProgressLines,
     },
-    tui::restore,
+    screens::restore,
 };
 
 /// A service, and what it is asked for.

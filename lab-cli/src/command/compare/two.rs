@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     exit::Failure,
-    tui::{OpenRun, RunsCompared},
+    screens::{OpenRun, RunsCompared},
 };
 
 /// The second of them against the first.

@@ -37,7 +37,7 @@ use crate::{
     args::{LoadArgs, LoadOutput, Output},
     exit::{CommandResult, End, Failure, complain},
     run::{CarryOver, Door, FinishedLoad, LoadFolder, LoadRequest, StopSignal, load_context, run_load},
-    tui::restore,
+    screens::restore,
 };
 
 /// Requests a second of the first trial, unless -R says otherwise.

@@ -10,7 +10,7 @@ use crate::{
     args::{Colours, LoadArgs, LoadOutput},
     exit::Failure,
     run::StopSignal,
-    tui::{LoadScreen, LoadShape},
+    screens::{LoadScreen, LoadShape},
 };
 
 /// All of them.

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::{
     exit::{End, Failure},
     run::{Cpus, Interventions, RunFailure, RunRequest, Sinks, StopSignal, WORLD, conduct},
-    tui::restore,
+    screens::restore,
 };
 
 /// Differences of a file that are told.

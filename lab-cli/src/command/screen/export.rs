@@ -7,7 +7,7 @@ use analysis::{
     report::{RunFiles, html},
 };
 
-use crate::{exit::Failure, store::put_in_place, tui::Export};
+use crate::{exit::Failure, screens::Export, store::put_in_place};
 
 /// Puts it there; what was done, in a line.
 pub fn put(what: Export, folder: &Path, table: &str) -> Result<String, Failure> {

@@ -12,7 +12,7 @@ use workloads::StopFlag;
 use crate::{
     command::experiment_file::read_text,
     run::{preview, previewed},
-    tui::{PreviewNews, PreviewPoint, PreviewStep, RunOrder, ScreenMessage, Teller},
+    screens::{PreviewNews, PreviewPoint, PreviewStep, RunOrder, ScreenMessage, Teller},
 };
 
 /// A cursor that moves on sooner looks at nothing.

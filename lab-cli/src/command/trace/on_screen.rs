@@ -10,7 +10,7 @@ use crate::{
     command::terminal::{close, palette},
     exit::{CommandResult, Failure},
     run::StopSignal,
-    tui::{OpenTrace, Screen, restore},
+    screens::{OpenTrace, Screen, restore},
 };
 
 /// A trace as the screen shows it.

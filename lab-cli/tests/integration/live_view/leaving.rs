@@ -9,11 +9,11 @@ use std::{
     time::Duration,
 };
 
-use lab_cli::tui::{Palette, Screen};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
+use screens::{Palette, Screen};
 
 use crate::{live_view::EXPERIMENT, program, terminal::Tmux};
 

@@ -1,0 +1,35 @@
+//! The cursor in a list.
+
+use crate::keymap::Action;
+
+/// Rows of a page.
+const PAGE: usize = 10;
+
+/// The row to which this leads from row `at` of `count`; `None`: it does not move the cursor.
+pub(super) fn moved(at: usize, count: usize, action: Action) -> Option<usize> {
+    let last = count.saturating_sub(1);
+    Some(match action {
+        Action::Up => at.saturating_sub(1),
+        Action::Down => (at + 1).min(last),
+        Action::PageUp => at.saturating_sub(PAGE),
+        Action::PageDown => (at + PAGE).min(last),
+        Action::First => 0,
+        Action::Last => last,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_stays_within_the_list() {
+        let to = |at, action| moved(at, 25, action);
+        assert_eq!([to(0, Action::Up), to(24, Action::Down), to(3, Action::Down)], [Some(0), Some(24), Some(4)]);
+        assert_eq!([to(12, Action::PageUp), to(12, Action::PageDown)], [Some(2), Some(22)]);
+        assert_eq!([to(5, Action::PageUp), to(20, Action::PageDown)], [Some(0), Some(24)]);
+        assert_eq!([to(7, Action::First), to(7, Action::Last), to(7, Action::Tick)], [Some(0), Some(24), None]);
+        assert_eq!(moved(0, 0, Action::Last), Some(0), "nothing to move over");
+    }
+}

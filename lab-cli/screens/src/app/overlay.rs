@@ -1,0 +1,116 @@
+//! Overlay of every screen: a line that is asked for, a menu, what is to be done next, and setups that were left.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    path::PathBuf,
+};
+
+use super::{Setup, cursor::moved};
+use crate::{
+    keymap::Action,
+    requests::{Effect, Export, ScreenJob},
+    text_input::{Ended, TextInput},
+};
+
+/// A file's name that is asked for.
+#[derive(Debug)]
+pub(crate) struct Prompt {
+    pub label: &'static str,
+    pub line: TextInput,
+    purpose: Purpose,
+}
+
+#[derive(Debug)]
+enum Purpose {
+    /// A new experiment with this text, which is opened in the editor.
+    New(String),
+    /// The text of the file; its world.
+    Write { text: String, virtual_time: bool },
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Overlay {
+    pub prompt: Option<Prompt>,
+    /// The row of the menu, while it is open.
+    pub menu: Option<usize>,
+    /// Effects to come, beside those that keys lead to.
+    pub queue: VecDeque<Effect>,
+    /// Setups that the person has left, kept for the next visit.
+    pub left: BTreeMap<String, Setup>,
+    /// This file was edited: what is set up of it is read anew.
+    pub edited: Option<PathBuf>,
+}
+
+impl Overlay {
+    /// Asks where a new experiment goes. `id`: that of the one that it begins as.
+    pub fn ask_for_new(&mut self, id: &str, text: String) {
+        let stem = id.rsplit('/').next().unwrap_or(id).trim_end_matches(".yaml").trim_end_matches(".yml");
+        let line = TextInput::proposing(format!("my-{}.yaml", stem.trim_start_matches("my-")));
+        self.prompt = Some(Prompt { label: "new experiment file", line, purpose: Purpose::New(text) });
+    }
+
+    /// Asks where a setup goes.
+    pub fn ask_for_written(&mut self, setup: &Setup, text: String) {
+        let virtual_time = setup.how.virtual_time;
+        self.ask_for_new(&setup.name, String::new());
+        if let Some(prompt) = &mut self.prompt {
+            (prompt.label, prompt.purpose) = ("write the setup as", Purpose::Write { text, virtual_time });
+        }
+    }
+
+    /// The line that was asked for has ended.
+    pub fn prompted(&mut self, ended: Ended) {
+        let (Some(Prompt { purpose, .. }), Ended::Taken(name)) = (self.prompt.take(), ended) else { return };
+        let name = name.trim();
+        if name.is_empty() {
+            return;
+        }
+        let has_ending = name.ends_with(".yaml") || name.ends_with(".yml");
+        let path = PathBuf::from(if has_ending { name.to_owned() } else { format!("{name}.yaml") });
+        let stem = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+        let (text, and_edit, command) = match purpose {
+            Purpose::New(text) => (text, true, String::new()),
+            Purpose::Write { text, virtual_time } => {
+                let world = if virtual_time { " --virtual" } else { "" };
+                (text, false, format!("lab run {}{world}", path.display()))
+            }
+        };
+        let text = named(&text, &stem);
+        self.queue.push_back(Effect::Job(ScreenJob::Write { path, text, and_edit, command }));
+    }
+
+    /// A key while the menu is open: what was chosen of it.
+    pub fn chosen(&mut self, action: Action) -> Option<Export> {
+        let at = self.menu?;
+        match action {
+            Action::Choose => {
+                self.menu = None;
+                return Some(Export::ALL[at].0);
+            }
+            Action::Back | Action::Export => self.menu = None,
+            _ => self.menu = Some(moved(at, Export::ALL.len(), action).unwrap_or(at)),
+        }
+        None
+    }
+}
+
+/// The experiment by the name of its file, where that can name one: results are found by it.
+fn named(text: &str, stem: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if stem.is_empty() || stem.len() > 64 || !stem.chars().all(fits) {
+        return text.to_owned();
+    }
+    let line = |line: &str| if line.starts_with("name:") { format!("name: {stem}\n") } else { format!("{line}\n") };
+    text.lines().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_names_its_experiment_if_it_can() {
+        assert_eq!(named("# name: x\nname: old\narms: [none]\n", "mine-2"), "# name: x\nname: mine-2\narms: [none]\n");
+        assert_eq!(named("name: old\n", "no good"), "name: old\n");
+    }
+}

@@ -1,0 +1,146 @@
+//! Keys: their effects on each screen of the program.
+
+use std::path::PathBuf;
+
+use experiment::Changes;
+
+use super::{App, Content, Group, Pane, Replay};
+use crate::{
+    keymap::Action,
+    panel::Screen,
+    requests::{Effect, Export, ScreenJob},
+    state::State,
+};
+
+impl App {
+    pub(super) fn pressed(&mut self, action: Action) -> Option<Effect> {
+        match self.screen {
+            Screen::Home => return self.pressed_at_home(action),
+            Screen::Setup => return self.pressed_in_setup(action),
+            Screen::Past => match action {
+                Action::Choose => match self.past.chosen() {
+                    Ok(folders) if folders.is_empty() => {}
+                    Ok(folders) => return Some(Effect::Job(ScreenJob::Open(folders))),
+                    Err(why) => self.failed(why),
+                },
+                Action::ReadAgain => return Some(Effect::Job(ScreenJob::Look)),
+                _ => self.past.pressed(action),
+            },
+            Screen::Compare => match action {
+                Action::Replay => {
+                    self.replay = Replay::of(&self.compare);
+                    match self.replay {
+                        Some(_) => self.go(Screen::Replay),
+                        None => self.failed("nothing was recorded second by second of this arm"),
+                    }
+                }
+                Action::Export => self.overlay.menu = Some(0),
+                Action::Across => {
+                    if let Err(why) = self.compare.toggle_across() {
+                        self.failed(why);
+                    }
+                }
+                _ => self.compare.pressed(action),
+            },
+            Screen::Replay => {
+                if let (Action::Arm(by), Some(replay)) = (action, &self.replay) {
+                    let (second, look) = (replay.second(), replay.look());
+                    self.compare.next_arm(by);
+                    if let Some(mut next) = Replay::of(&self.compare) {
+                        next.look_as(look, second);
+                        self.replay = Some(next);
+                    }
+                } else if let Some(replay) = &mut self.replay {
+                    replay.pressed(action);
+                }
+            }
+            Screen::Trace => self.trace.as_mut()?.pressed(action),
+            Screen::Live => {}
+        }
+        None
+    }
+
+    fn pressed_at_home(&mut self, action: Action) -> Option<Effect> {
+        match action {
+            Action::Choose => match &self.home.chosen()?.read {
+                Ok(Content::Experiment(found)) => {
+                    let fresh = found.setup();
+                    let left = &mut self.overlay.left;
+                    left.extend(self.setup.take().map(|last| (last.name.clone(), last)));
+                    let before = left.remove(&fresh.name).filter(|before| before.is_of(&fresh));
+                    self.setup = Some(before.unwrap_or(fresh));
+                    self.go(Screen::Setup);
+                }
+                Ok(Content::Trace { path, .. }) => {
+                    let path = path.clone();
+                    self.done(format!("reading {} ...", path.display()));
+                    return Some(Effect::Job(ScreenJob::Inspect(path)));
+                }
+                Err(problem) => {
+                    let problem = problem.clone();
+                    self.failed(problem);
+                }
+            },
+            Action::Past => {
+                self.go(Screen::Past);
+                return Some(Effect::Job(ScreenJob::Look));
+            }
+            Action::ReadAgain => return Some(Effect::Job(ScreenJob::Look)),
+            Action::Edit if self.home.chosen()?.group == Group::Own => {
+                return Some(Effect::Edit(PathBuf::from(&self.home.chosen()?.id)));
+            }
+            // What comes with the program has no file here: a copy is edited.
+            Action::Edit | Action::New => match self.home.chosen()?.found() {
+                Some(found) => {
+                    let text = experiment::written(&found.text, &Changes::default()).unwrap_or(found.text.clone());
+                    let id = found.id.clone();
+                    self.overlay.ask_for_new(&id, text);
+                }
+                None => self.failed("choose an experiment that can be read: the new one begins as a copy of it"),
+            },
+            _ => self.home.pressed(action),
+        }
+        None
+    }
+
+    fn pressed_in_setup(&mut self, action: Action) -> Option<Effect> {
+        let setup = self.setup.as_mut()?;
+        match action {
+            Action::Choose if setup.pane == Pane::Arms => match setup.order() {
+                Ok(order) => {
+                    self.live = State::default();
+                    self.go(Screen::Live);
+                    return Some(Effect::Job(ScreenJob::Run(Box::new(order))));
+                }
+                Err(problem) => self.failed(problem),
+            },
+            Action::Write | Action::Edit => {
+                let is_own = experiment::Library::find(&setup.name).is_none();
+                if action == Action::Edit && is_own && !setup.is_changed() {
+                    return Some(Effect::Edit(PathBuf::from(&setup.name)));
+                }
+                match setup.as_file() {
+                    Ok(text) if action == Action::Edit => self.overlay.ask_for_new(&setup.name, text),
+                    Ok(text) => self.overlay.ask_for_written(setup, text),
+                    Err(problem) => self.failed(problem),
+                }
+            }
+            _ => setup.pressed(action),
+        }
+        None
+    }
+
+    pub(super) fn export(&mut self, what: Export) -> Option<Effect> {
+        let folder = self.compare.folder()?.to_owned();
+        let table = self.compare.as_markdown();
+        match what {
+            Export::Folder => {
+                self.done(format!("{}", folder.display()));
+                return Some(Effect::Copy(folder.display().to_string()));
+            }
+            Export::Table => self.overlay.queue.push_back(Effect::Copy(table.clone())),
+            Export::Report | Export::Picture => {}
+        }
+        Some(Effect::Job(ScreenJob::Export { what, folder, table }))
+    }
+}

@@ -1,0 +1,480 @@
+//! Setup of an experiment: arms, parameters, keys of the file, repetitions, world.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use experiment::{
+    Changes, Experiment, Repeat,
+    plan::AppPlan,
+    problem::FileProblem,
+    read,
+    settable::{SettableKey, of_file},
+    written,
+};
+
+use super::cursor::moved;
+use crate::{
+    keymap::Action,
+    requests::RunOrder,
+    text_input::{Ended, TextInput},
+};
+
+mod candidate;
+mod command;
+
+pub(crate) use candidate::{Candidate, Parameter};
+
+/// The list that the keys move in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Pane {
+    #[default]
+    Arms,
+    Parameters,
+    /// Keys of the experiment: who sends, what is measured, what goes wrong.
+    Keys,
+}
+
+/// A line that is written, and what it is for.
+#[derive(Debug)]
+pub(crate) enum Writing {
+    Value(TextInput),
+    Find(TextInput),
+}
+
+/// The world, and the number of repetitions.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct How {
+    pub virtual_time: bool,
+    /// It cannot be run live.
+    pub only_virtual: bool,
+    /// Repetitions of every arm, where they were chosen here; `None`: as the file has it.
+    pub repeat: Option<u32>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Setup {
+    pub name: String,
+    text: String,
+    /// The file's experiment, with the keys that were changed here.
+    pub experiment: Experiment,
+    pub candidates: Vec<Candidate>,
+    /// Keys of the file that were changed here.
+    pub changed_keys: BTreeMap<String, String>,
+    /// All keys of the file, with their values: reading them from its text takes too long for every frame.
+    all_keys: Vec<Parameter>,
+    pub pane: Pane,
+    /// The row of each pane, in the order of the panes.
+    rows: [usize; 3],
+    pub writing: Option<Writing>,
+    /// The words to look for among parameters and keys.
+    pub filter: String,
+    /// The reason why the value that was just written was not taken.
+    pub refused: Option<String>,
+    pub how: How,
+}
+
+const MOST_REPEATS: u32 = 1000;
+/// A list of more values is a slip.
+const MOST_VALUES: usize = 20;
+
+impl Setup {
+    pub fn new(name: &str, text: &str, experiment: &Experiment) -> Self {
+        // Seconds first: who wants the real thing presses one key.
+        let virtual_time = !has_no_plant(experiment);
+        Self {
+            name: name.to_owned(),
+            text: text.to_owned(),
+            experiment: in_world(text, &BTreeMap::new(), virtual_time).unwrap_or_else(|_| experiment.clone()),
+            candidates: candidate::candidates(text, experiment),
+            changed_keys: BTreeMap::new(),
+            all_keys: keys_of(text, &BTreeMap::new()),
+            pane: Pane::Arms,
+            rows: [0; 3],
+            writing: None,
+            filter: String::new(),
+            refused: None,
+            how: How { virtual_time, only_virtual: experiment.simulation.only, repeat: None },
+        }
+    }
+
+    /// Drops all changes. The cursor stays where it is, as far as it can.
+    pub fn reset(&mut self) {
+        let Ok(experiment) = read(&self.text, &Changes::default()) else { return };
+        let (pane, rows) = (self.pane, self.rows);
+        *self = Self { pane, rows, ..Self::new(&self.name, &self.text, &experiment) };
+        for pane in [Pane::Arms, Pane::Parameters, Pane::Keys] {
+            let last = self.count(pane).saturating_sub(1);
+            self.rows[pane as usize] = self.rows[pane as usize].min(last);
+        }
+    }
+
+    pub fn is_changed(&self) -> bool {
+        !self.changed_keys.is_empty()
+            || self.how.repeat.is_some()
+            || self.candidates.iter().any(|arm| !arm.edits.is_empty() || arm.on != arm.is_in_file())
+    }
+
+    pub fn ticked(&self) -> usize {
+        self.candidates.iter().filter(|candidate| candidate.on).count()
+    }
+
+    /// Repetitions of every arm; where they go on until the comparison is decided, at most.
+    pub fn repeat(&self) -> u32 {
+        self.how.repeat.unwrap_or(self.experiment.repeat)
+    }
+
+    /// It runs until its comparison is decided: the file says so, or, in virtual time, that it is there to decide.
+    pub fn until_decided(&self) -> bool {
+        self.how.repeat.is_none() && self.experiment.compare.until_decided.is_some()
+    }
+
+    /// About how long it takes live; at most, where it runs until it is decided.
+    pub fn live_time(&self) -> Duration {
+        live_time(&self.experiment, self.ticked(), self.repeat())
+    }
+
+    /// The arm under the cursor.
+    pub fn at(&self) -> usize {
+        self.rows[Pane::Arms as usize]
+    }
+
+    /// The row of this pane.
+    pub fn row(&self, pane: Pane) -> usize {
+        self.rows[pane as usize]
+    }
+
+    /// A row of the pane that the keys are in is pointed at.
+    pub fn point(&mut self, pane: Pane, row: usize) {
+        self.pane = pane;
+        self.rows[pane as usize] = row.min(self.count(pane).saturating_sub(1));
+        if pane == Pane::Arms {
+            self.rows[Pane::Parameters as usize] = 0;
+        }
+    }
+
+    pub fn candidate(&self) -> Option<&Candidate> {
+        self.candidates.get(self.at())
+    }
+
+    /// Parameters of the candidate under the cursor that match the search.
+    pub fn parameters(&self) -> Vec<Parameter> {
+        let all = self.candidate().map_or_else(Vec::new, Candidate::parameters);
+        all.into_iter().filter(|parameter| self.is_wanted(Pane::Parameters, parameter)).collect()
+    }
+
+    /// Keys of the file that are looked for.
+    pub fn keys(&self) -> Vec<Parameter> {
+        self.all_keys.iter().filter(|key| self.is_wanted(Pane::Keys, key)).cloned().collect()
+    }
+
+    fn is_wanted(&self, pane: Pane, parameter: &Parameter) -> bool {
+        let wanted = match (&self.writing, self.pane) {
+            // The pane that nobody looks in is whole.
+            (_, here) if here != pane => return true,
+            (Some(Writing::Find(line)), _) => &line.text,
+            _ => &self.filter,
+        };
+        let within = |text: &str| text.to_lowercase().contains(&wanted.to_lowercase());
+        within(&parameter.name) || within(&parameter.about)
+    }
+
+    /// Rows of this pane.
+    pub fn listed(&self, pane: Pane) -> Vec<Parameter> {
+        match pane {
+            Pane::Arms => Vec::new(),
+            Pane::Parameters => self.parameters(),
+            Pane::Keys => self.keys(),
+        }
+    }
+
+    fn count(&self, pane: Pane) -> usize {
+        if pane == Pane::Arms { self.candidates.len() } else { self.listed(pane).len() }
+    }
+
+    pub fn pressed(&mut self, action: Action) {
+        let row = self.rows[self.pane as usize];
+        if let Some(to) = moved(row, self.count(self.pane), action) {
+            self.point(self.pane, to);
+        }
+        match action {
+            Action::Tick => {
+                let at = self.at();
+                if let Some(candidate) = self.candidates.get_mut(at) {
+                    candidate.on = !candidate.on;
+                }
+            }
+            Action::TickAll => {
+                let all = self.candidates.iter().filter(|arm| arm.is_in_file()).all(|arm| arm.on);
+                self.candidates.iter_mut().for_each(|arm| arm.on = !all && arm.is_in_file());
+            }
+            Action::NextPane => self.next_pane(&[Pane::Arms, Pane::Parameters, Pane::Keys]),
+            Action::PreviousPane => self.next_pane(&[Pane::Keys, Pane::Parameters, Pane::Arms]),
+            Action::World => self.change_world(),
+            Action::More => self.choose_repeat(|now| now + 1),
+            Action::Fewer => self.choose_repeat(|now| now - 1),
+            Action::Duplicate => _ = self.duplicate("2"),
+            Action::Reset => self.reset(),
+            Action::Find if self.pane != Pane::Arms => {
+                self.writing = Some(Writing::Find(TextInput::proposing(&*self.filter)));
+                self.rows[self.pane as usize] = 0;
+            }
+            Action::Choose => {
+                let row = self.rows[self.pane as usize];
+                let value = self.listed(self.pane).get(row).map(|parameter| parameter.value.clone());
+                self.writing = value.map(|value| Writing::Value(TextInput::proposing(value)));
+            }
+            _ => {}
+        }
+    }
+
+    /// Changes the world, if it can be run in the other one. The number of repetitions may be another there.
+    fn change_world(&mut self) {
+        let virtual_time = self.how.only_virtual || !self.how.virtual_time;
+        if let Ok(experiment) = in_world(&self.text, &self.changed_keys, virtual_time) {
+            (self.experiment, self.how.virtual_time) = (experiment, virtual_time);
+        }
+    }
+
+    /// Another number of repetitions. Of a run until it is decided the first step leads to a fixed one.
+    fn choose_repeat(&mut self, to: impl Fn(u32) -> u32) {
+        let now = if self.until_decided() { 1 } else { self.repeat() };
+        let to = to(now).clamp(1, MOST_REPEATS);
+        let as_in_file = self.experiment.compare.until_decided.is_none() && to == self.experiment.repeat;
+        self.how.repeat = (!as_in_file).then_some(to);
+    }
+
+    fn next_pane(&mut self, order: &[Pane; 3]) {
+        self.filter.clear();
+        let at = order.iter().position(|pane| *pane == self.pane).unwrap_or(0);
+        let following = (1..=order.len()).map(|n| order[(at + n) % order.len()]);
+        self.pane = following.into_iter().find(|pane| self.count(*pane) > 0).unwrap_or(Pane::Arms);
+    }
+
+    /// The arm under the cursor again, below it; the cursor goes to the copy. `mark`: what tells the copy apart.
+    fn duplicate(&mut self, mark: &str) -> bool {
+        let at = self.at();
+        let Some(candidate) = self.candidates.get(at) else { return false };
+        if candidate.entry.is_none() {
+            return false;
+        }
+        let label = self.free_label(&candidate.label, mark);
+        let copy = candidate.copy(label);
+        self.candidates.insert(at + 1, copy);
+        self.rows[Pane::Arms as usize] = at + 1;
+        true
+    }
+
+    /// `seda-2`, or what comes after it: no two arms have one label.
+    fn free_label(&self, label: &str, mark: &str) -> String {
+        let can_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        let mark: String = mark.chars().map(|c| if can_name(c) { c } else { '_' }).collect();
+        let taken = |label: &str| self.candidates.iter().any(|other| other.label == label);
+        let first = format!("{label}-{mark}");
+        let more = (2..).map(|n| if mark == "2" { format!("{label}-{}", n + 1) } else { format!("{first}-{n}") });
+        std::iter::once(first.clone()).chain(more).find(|label| !taken(label)).unwrap_or(first)
+    }
+
+    /// Both are made from one file.
+    pub fn is_of(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+
+    /// Ends the search, or leaves the other panes for the arms: `false` if that is where the keys are.
+    pub fn back(&mut self) -> bool {
+        if !std::mem::take(&mut self.filter).is_empty() {
+            return true;
+        }
+        self.pane != Pane::Arms && {
+            self.pane = Pane::Arms;
+            true
+        }
+    }
+
+    /// The line that is written, if one is.
+    pub fn line(&mut self) -> Option<&mut TextInput> {
+        match &mut self.writing {
+            Some(Writing::Value(line) | Writing::Find(line)) => Some(line),
+            None => None,
+        }
+    }
+
+    /// A line was ended.
+    pub fn written(&mut self, ended: Ended) {
+        match self.writing.take() {
+            Some(Writing::Find(_)) => {
+                self.filter = if let Ended::Taken(text) = ended { text } else { String::new() };
+                self.rows[self.pane as usize] = 0;
+            }
+            _ => self.edited(ended),
+        }
+    }
+
+    /// Takes a new value (an empty one: that of the file again), or says what is wrong with it and leaves it to be mended.
+    fn edited(&mut self, ended: Ended) {
+        self.refused = None;
+        let Ended::Taken(value) = ended else { return };
+        let listed = self.listed(self.pane);
+        let row = self.rows[self.pane as usize];
+        let Some(parameter) = listed.get(row).filter(|parameter| parameter.value != value) else { return };
+        let value = value.trim();
+        let taken = match self.pane {
+            Pane::Keys => self.change_key(&parameter.name, value),
+            _ => self.change_arm(&parameter.name, value),
+        };
+        if let Err(problem) = taken {
+            (self.writing, self.refused) = (Some(Writing::Value(TextInput::proposing(value))), Some(problem));
+        }
+    }
+
+    fn change_key(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let before = self.changed_keys.clone();
+        if value.is_empty() {
+            self.changed_keys.remove(key);
+        } else {
+            self.changed_keys.insert(key.to_owned(), value.to_owned());
+        }
+        match in_world(&self.text, &self.changed_keys, self.how.virtual_time) {
+            Ok(experiment) => {
+                self.experiment = experiment;
+                self.all_keys = keys_of(&self.text, &self.changed_keys);
+                Ok(())
+            }
+            Err(problems) => {
+                self.changed_keys = before;
+                Err(in_words(&problems))
+            }
+        }
+    }
+
+    fn change_arm(&mut self, name: &str, value: &str) -> Result<(), String> {
+        let at = self.at();
+        let Some(candidate) = self.candidates.get_mut(at) else { return Ok(()) };
+        if value.is_empty() {
+            candidate.edits.remove(name);
+            return Ok(());
+        }
+        let before = candidate.clone();
+        candidate.edits.insert(name.to_owned(), value.to_owned());
+        candidate.on = true;
+        // This value does not say whether all that is ticked can run in this world: starting it does.
+        let Err(problems) = read(&self.text, &self.changes()) else { return Ok(()) };
+        self.candidates[at] = before;
+        let values = listed_values(value);
+        if values.len() < 2 { Err(in_words(&problems)) } else { self.make_arms(name, &values) }
+    }
+
+    /// An arm for each of these values, in place of the one under the cursor.
+    fn make_arms(&mut self, name: &str, values: &[&str]) -> Result<(), String> {
+        if values.len() > MOST_VALUES {
+            return Err(format!("{} values are too many: {MOST_VALUES} at most", values.len()));
+        }
+        let (at, before) = (self.at(), self.candidates.clone());
+        for value in values.iter().rev() {
+            self.rows[Pane::Arms as usize] = at;
+            self.duplicate(&format!("{name}-{value}"));
+            let made = at + 1;
+            self.candidates[made].edits.insert(name.to_owned(), (*value).to_owned());
+            if let Err(problems) = read(&self.text, &self.changes()) {
+                self.candidates = before;
+                self.rows[Pane::Arms as usize] = at;
+                return Err(format!("{value}: {}", in_words(&problems)));
+            }
+        }
+        self.candidates[at].on = false;
+        self.rows[Pane::Arms as usize] = at + 1;
+        Ok(())
+    }
+
+    /// The order to run what was set up, checked, in the world that was chosen.
+    pub fn order(&self) -> Result<RunOrder, String> {
+        if self.ticked() == 0 {
+            return Err("tick an arm (space)".to_owned());
+        }
+        let changes = self.changes();
+        let experiment = read(&self.text, &changes).map_err(|problems| in_words(&problems))?;
+        let bound = experiment.arms.iter().find(|arm| arm.hindsight.is_some());
+        if let Some(arm) = bound.filter(|_| !self.how.virtual_time) {
+            return Err(format!("{} needs virtual time (v)", arm.label));
+        }
+        Ok(RunOrder { name: self.name.clone(), text: self.text.clone(), changes, virtual_time: self.how.virtual_time })
+    }
+
+    /// The setup as a file.
+    pub fn as_file(&self) -> Result<String, String> {
+        if self.ticked() == 0 {
+            return Err("tick an arm (space)".to_owned());
+        }
+        written(&self.text, &self.changes()).map_err(|problems| in_words(&problems))
+    }
+
+    fn key_flags(&self) -> Vec<String> {
+        flags(&self.changed_keys)
+    }
+
+    /// Changes to the file and to the arms that are ticked.
+    fn changes(&self) -> Changes {
+        let on = || self.candidates.iter().filter(|candidate| candidate.on);
+        let set = self.key_flags().into_iter().chain(on().flat_map(Candidate::settings_flags)).collect();
+        let policies = on().map(|candidate| candidate.edits.get("as").unwrap_or(&candidate.label).clone()).collect();
+        // What the file says of it holds until it is changed here: it may be no number.
+        let repeat = self.how.repeat.map(Repeat::Times);
+        Changes { set, policies, repeat, virtual_time: self.how.virtual_time, ..Changes::default() }
+    }
+}
+
+/// The file with these keys changed, as it is in one of both worlds: in virtual time a comparison that is there to decide runs until it is
+/// decided, where the file does not say how often.
+fn in_world(
+    text: &str,
+    changed: &BTreeMap<String, String>,
+    virtual_time: bool,
+) -> Result<Experiment, Vec<FileProblem>> {
+    read(text, &Changes { set: flags(changed), virtual_time, ..Changes::default() })
+}
+
+fn flags(changed: &BTreeMap<String, String>) -> Vec<String> {
+    changed.iter().map(|(key, value)| format!("{key}={value}")).collect()
+}
+
+/// Keys of a file, with what they are changed to.
+fn keys_of(text: &str, changed: &BTreeMap<String, String>) -> Vec<Parameter> {
+    let in_file = of_file(text, &[]);
+    let written = |key: &SettableKey| key.value.clone().unwrap_or_else(|| key.default.clone());
+    let parameter = |key: SettableKey| Parameter {
+        value: changed.get(&key.key).cloned().unwrap_or_else(|| written(&key)),
+        in_file: in_file.iter().find(|before| before.key == key.key).map_or_else(String::new, written),
+        edited: changed.contains_key(&key.key),
+        unit: String::new(),
+        range: key.values,
+        default: key.default,
+        about: key.about.to_owned(),
+        source: String::new(),
+        name: key.key,
+    };
+    of_file(text, &flags(changed)).into_iter().map(parameter).collect()
+}
+
+/// The first problem. Where it stands is plain: it has just been typed.
+fn in_words(problems: &[FileProblem]) -> String {
+    problems.first().map_or_else(String::new, |problem| match &problem.hint {
+        Some(hint) => format!("{}; {hint}", problem.message),
+        None => problem.message.clone(),
+    })
+}
+
+/// `32, 64, 128`, or the same in brackets.
+fn listed_values(text: &str) -> Vec<&str> {
+    let inside = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    inside.split(',').map(str::trim).filter(|value| !value.is_empty()).collect()
+}
+
+/// Nothing is known of what requests cost a service of one's own: there is nothing to simulate.
+fn has_no_plant(experiment: &Experiment) -> bool {
+    matches!(experiment.target.app, AppPlan::Own(_)) && experiment.simulation.costs.service.is_none()
+}
+
+/// The length of a live run, about: each arm with its start and its end.
+pub(crate) fn live_time(experiment: &Experiment, arms: usize, repeat: u32) -> Duration {
+    const START_AND_END: Duration = Duration::from_secs(5);
+    let phases: Duration = experiment.users.phases.iter().map(|phase| phase.duration).sum();
+    (phases + START_AND_END) * u32::try_from(arms).unwrap_or(u32::MAX) * repeat
+}

@@ -1,0 +1,454 @@
+//! The program's screens: choosing, setting up, past runs, comparing.
+
+use std::path::PathBuf;
+
+use analysis::{
+    live::{LiveEvent, Shape, TimelineSecond},
+    summary::{
+        Arm, Comparison, ComparisonVerdict, GateFinding, LatencyObjective, Measured, Mode, PhaseSummary, RunSummary,
+        ThresholdResult, Times, Touched, Validity,
+    },
+};
+
+use super::{App, Effect, KeyCode, ScreenMessage, frame, happened, phase, press, second};
+use crate::{FolderContents, ListedRun, OpenRun, Palette, PastSummary, ScreenJob, panel::Screen};
+
+pub(super) fn type_in(app: &mut App, text: &str) {
+    for c in text.chars() {
+        assert!(press(app, KeyCode::Char(c)).is_none());
+    }
+}
+
+fn at(app: &mut App, id: &str) {
+    press(app, KeyCode::Char('/'));
+    type_in(app, id);
+    press(app, KeyCode::Enter);
+}
+
+/// The setup of `flash-crowd`, which is the first.
+pub(super) fn set_up() -> App {
+    let mut app = App::default();
+    assert!(press(&mut app, KeyCode::Enter).is_none());
+    assert_eq!(app.screen, Screen::Setup);
+    app
+}
+
+pub(super) fn order_of(effect: Option<Effect>) -> Box<crate::RunOrder> {
+    match effect {
+        Some(Effect::Job(ScreenJob::Run(order))) => order,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn experiments_are_shown_with_what_they_show() {
+    let drawn = frame(&App::default(), Palette::COLOURS, 100, 30);
+    assert!(drawn.contains("flash-crowd") && drawn.contains("3 users, then 1000 at once"), "{drawn}");
+    assert!(
+        drawn.contains("none, seda, published, connections") && drawn.contains("spike 30 s: 1000 users"),
+        "{drawn}"
+    );
+    assert!(drawn.contains("min live"), "{drawn}");
+}
+
+#[test]
+fn one_is_found_by_a_part_of_its_name_or_of_what_it_is_about() {
+    let mut app = App::default();
+    at(&mut app, "QUOTAS");
+    let drawn = frame(&app, Palette::Plain, 100, 30);
+    assert!(drawn.contains(" 1 found ") && drawn.contains("sre-quotas"), "{drawn}");
+    at(&mut app, "no such thing");
+    assert!(frame(&app, Palette::Plain, 100, 30).contains("nothing has that in its name"));
+    assert!(press(&mut app, KeyCode::Enter).is_none(), "nothing to choose");
+    press(&mut app, KeyCode::Char('/'));
+    press(&mut app, KeyCode::Esc);
+    assert!(frame(&app, Palette::Plain, 100, 30).contains("flash-crowd"));
+}
+
+#[test]
+fn files_of_this_folder_are_a_group_and_one_with_a_slip_says_so() {
+    let mut app = App::default();
+    let good = "name: mine\nabout: my own\ntarget: {app: emulated, service: 10ms}\nobjective: {percentile: 90, response_time: 1s}\nusers: {model: url, path: /, phases: [{name: x, requests: 5/s, for: 3s}]}\narms: [none]\n";
+    let files = vec![("bad.yaml".to_owned(), "arms: [nonne]\n".to_owned()), ("mine.yaml".to_owned(), good.to_owned())];
+    app.receive(ScreenMessage::Found(FolderContents { files, ..FolderContents::default() }));
+    let drawn = frame(&app, Palette::Plain, 100, 30);
+    assert!(drawn.contains("! bad.yaml") && drawn.contains("yours") && drawn.contains("mine.yaml"), "{drawn}");
+    assert_eq!(app.home.chosen().expect("one").id, "flash-crowd", "the cursor stays where it was");
+    app.home.point_at("bad.yaml");
+    let drawn = frame(&app, Palette::Plain, 100, 30);
+    assert!(drawn.contains("bad.yaml:"), "{drawn}");
+    press(&mut app, KeyCode::Enter);
+    assert_eq!(app.screen, Screen::Home, "it cannot be set up");
+    press(&mut app, KeyCode::Down);
+    assert!(frame(&app, Palette::Plain, 100, 30).contains("my own"));
+    press(&mut app, KeyCode::Enter);
+    assert_eq!(app.screen, Screen::Setup);
+}
+
+#[test]
+fn a_run_that_was_over_in_a_moment_says_so() {
+    let mut app = App::default();
+    let took = Some(std::time::Duration::from_millis(412));
+    app.receive(ScreenMessage::Opened(vec![OpenRun { took, ..compared("run-1") }]));
+    let drawn = frame(&app, Palette::Plain, 100, 30);
+    assert!(drawn.contains("done in 412 ms"), "{drawn}");
+}
+
+fn made() -> Vec<String> {
+    ["seed 1, 7 blocks of every arm", "none; seda (samples=20, target=2s)"].map(str::to_owned).to_vec()
+}
+
+fn past(name: &str, summary: bool) -> ListedRun {
+    let summary = summary.then(|| PastSummary {
+        experiment: "flash-crowd".to_owned(),
+        virtual_time: name.ends_with('1'),
+        verdict: "VALID".to_owned(),
+        arms: vec!["none".to_owned(), "seda".to_owned()],
+        made: made(),
+    });
+    ListedRun { folder: PathBuf::from("runs").join(name), summary }
+}
+
+#[test]
+fn past_runs_are_ticked_and_opened() {
+    let mut app = App::default();
+    assert!(matches!(press(&mut app, KeyCode::Char('r')), Some(Effect::Job(ScreenJob::Look))));
+    assert!(frame(&app, Palette::Plain, 100, 30).contains("none in this folder yet"));
+    let runs = vec![past("run-1", true), past("killed", false), past("run-2", true)];
+    app.receive(ScreenMessage::Found(FolderContents { runs, ..FolderContents::default() }));
+    insta::assert_snapshot!(frame(&app, Palette::COLOURS, 80, 16));
+    let opened = |effect| match effect {
+        Some(Effect::Job(ScreenJob::Open(folders))) => folders,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(opened(press(&mut app, KeyCode::Enter)), [PathBuf::from("runs/run-1")]);
+    press(&mut app, KeyCode::Char(' '));
+    press(&mut app, KeyCode::Down);
+    press(&mut app, KeyCode::Char(' '));
+    assert_eq!(app.past.ticked.len(), 1, "one without a summary has nothing to compare");
+    press(&mut app, KeyCode::Down);
+    press(&mut app, KeyCode::Char(' '));
+    assert_eq!(opened(press(&mut app, KeyCode::Enter)).len(), 2);
+}
+
+#[test]
+fn a_comparison_leads_back_to_where_it_was_opened() {
+    let mut app = set_up();
+    app.screen = Screen::Live;
+    app.receive(ScreenMessage::Opened(vec![compared("run-1")]));
+    assert!(press(&mut app, KeyCode::Esc).is_none() && app.screen == Screen::Setup, "the run of a moment ago");
+    press(&mut app, KeyCode::Esc);
+    press(&mut app, KeyCode::Char('r'));
+    app.receive(ScreenMessage::Opened(vec![compared("run-1"), compared("run-2")]));
+    assert!(press(&mut app, KeyCode::Esc).is_none() && app.screen == Screen::Past, "not to what was set up before");
+    press(&mut app, KeyCode::Esc);
+    assert_eq!(app.screen, Screen::Home);
+}
+
+fn arm(name: &str, goodput: f64, p90: Option<f64>) -> Arm {
+    let times = Times { p90, p90_at_least: p90.is_none().then_some(10_400.0), count: 500, ..Times::default() };
+    let measured = Measured {
+        planned: 9000,
+        sent: 9000,
+        goodput_per_s: goodput,
+        offered_per_s: 300.0,
+        rejected: 4500,
+        response_time_ms: times,
+        reject_fraction: 0.5,
+        ..Measured::default()
+    };
+    let phases = vec![
+        PhaseSummary { name: "before".to_owned(), seconds: 10.0, ..PhaseSummary::default() },
+        PhaseSummary { name: "spike".to_owned(), seconds: 30.0, measured, ..PhaseSummary::default() },
+    ];
+    Arm { policy: name.to_owned(), block: 1, phases, ..Arm::default() }
+}
+
+pub(super) fn compared(name: &str) -> OpenRun {
+    let comparison = Comparison {
+        metric: "goodput_per_s".to_owned(),
+        phase: "spike".to_owned(),
+        baseline: "none".to_owned(),
+        policy: "seda".to_owned(),
+        verdict: ComparisonVerdict::Better,
+        ratio: Some(2.4),
+        interval: Some([2.2, 2.6]),
+        ..Comparison::default()
+    };
+    let threshold = ThresholdResult {
+        text: String::new(),
+        held: true,
+        judged: true,
+        why: String::new(),
+        values: Vec::new(),
+        blocks: Vec::new(),
+        aborted: None,
+    };
+    let summary = RunSummary {
+        experiment: "flash-crowd".to_owned(),
+        mode: Mode::Live,
+        valid: true,
+        verdict: Validity::Warn,
+        objective: LatencyObjective { percentile: 90.0, response_time_ms: 1000.0 },
+        arms: vec![arm("none", 35.0, None), arm("seda", 84.0, Some(890.0))],
+        comparisons: vec![comparison],
+        thresholds: vec![threshold],
+        ..RunSummary::default()
+    };
+    let seconds = |arm: &'static str, times: f64| {
+        (0..40).map(move |at| {
+            let second = second(at);
+            let p90_ms = second.p90_ms.map(|ms| ms * times);
+            TimelineSecond {
+                arm: arm.to_owned(),
+                block: 1,
+                served: (second.served as f64 * times) as u64,
+                p90_ms,
+                ..second
+            }
+        })
+    };
+    let shape = Shape {
+        experiment: "flash-crowd".to_owned(),
+        mode: Mode::Live,
+        about: String::new(),
+        objective: LatencyObjective::default(),
+        arms: vec!["none".to_owned(), "seda".to_owned()],
+        blocks: 1,
+        capacity_per_s: None,
+        capacity_changes: Vec::new(),
+        phases: vec![phase("before", 10.0, "3 users"), phase("spike", 30.0, "1000 users")],
+    };
+    let timeline = seconds("none", 0.5).chain(seconds("seda", 1.0)).collect();
+    let folder = PathBuf::from("runs").join(name);
+    let (name, events) = (name.to_owned(), Vec::new());
+    OpenRun { name, folder, summary, timeline, events, shape: Some(shape), made: made(), took: None }
+}
+
+#[test]
+fn arms_beside_each_other() {
+    let mut app = App::default();
+    app.receive(ScreenMessage::Opened(vec![compared("run-1")]));
+    assert_eq!(app.screen, Screen::Compare);
+    press(&mut app, KeyCode::Down);
+    insta::assert_snapshot!(frame(&app, Palette::Plain, 100, 30));
+}
+
+#[test]
+fn a_number_leads_to_its_plot_and_a_bound_is_no_number() {
+    let mut app = App::default();
+    app.receive(ScreenMessage::Opened(vec![compared("run-1"), compared("run-2")]));
+    for _ in 0..4 {
+        press(&mut app, KeyCode::Right);
+    }
+    let drawn = frame(&app, Palette::Plain, 120, 40);
+    assert!(drawn.contains("p90 =target") && drawn.contains(">= 10.4 s") && drawn.contains("890 ms"), "{drawn}");
+    assert!(drawn.contains("seda · B") && drawn.contains("B: run-2"), "{drawn}");
+    // A line is hidden, and the plot has the whole screen.
+    press(&mut app, KeyCode::Char(' '));
+    press(&mut app, KeyCode::Char('z'));
+    let drawn = frame(&app, Palette::Plain, 120, 40);
+    assert!(!drawn.contains("none · A") && drawn.contains("none · B") && !drawn.contains(">= 10.4 s"), "{drawn}");
+}
+
+#[test]
+fn a_run_that_was_stopped_says_so_where_its_verdict_is() {
+    let mut app = App::default();
+    let mut run = compared("run-1");
+    let mut again = run.summary.arms.clone();
+    again.iter_mut().for_each(|arm| arm.block = 2);
+    let spike = again[1].phases.iter_mut().find(|phase| phase.name == "spike").expect("a spike");
+    (spike.cut_off, spike.seconds, spike.measured.goodput_per_s) = (true, 2.0, 1.0);
+    run.summary.arms.extend(again);
+    run.summary.partial = true;
+    run.summary.stopped =
+        Some(analysis::summary::Stopped::of(&run.summary.arms, &["none", "seda"].map(str::to_owned), 121));
+    let mut claims = vec![run.summary.thresholds[0].clone(); 3];
+    (claims[1].held, claims[1].judged) = (false, false);
+    claims[1].text = "seda.spike.goodput > 1".to_owned();
+    claims[1].why = "seda.spike was cut off after 2.0 s".to_owned();
+    run.summary.thresholds = claims;
+    run.took = Some(std::time::Duration::from_secs(2));
+    app.receive(ScreenMessage::Opened(vec![run]));
+    let drawn = frame(&app, Palette::Plain, 140, 30);
+    let head = drawn.lines().next().expect("a head");
+    assert!(
+        head.contains("PARTIAL: 1 of 121 blocks ran to their end") && head.contains("stopped after 2.00 s"),
+        "{head}"
+    );
+    assert!(head.contains("2 of 2 claims held, 1 not judged") && !head.contains("done in"), "{head}");
+    // Medians are those of the whole block.
+    assert!(drawn.contains("spike, 1 block (Tab"), "{drawn}");
+    insta::assert_snapshot!(drawn);
+    press(&mut app, KeyCode::Enter);
+    let behind = frame(&app, Palette::Plain, 140, 30);
+    assert!(
+        behind.contains("PARTIAL: 1 of 121 blocks") && behind.contains("not judged seda.spike.goodput"),
+        "{behind}"
+    );
+}
+
+#[test]
+fn an_arm_whose_answers_all_time_out_is_a_line_at_its_bound() {
+    let mut app = App::default();
+    let mut run = compared("run-1");
+    for second in run.timeline.iter_mut().filter(|second| second.arm == "none" && second.second >= 10) {
+        (second.p90_ms, second.p90_at_least_ms) = (None, Some(10_000.0));
+    }
+    app.receive(ScreenMessage::Opened(vec![run]));
+    for _ in 0..4 {
+        press(&mut app, KeyCode::Right);
+    }
+    insta::assert_snapshot!(frame(&app, Palette::Plain, 100, 24));
+}
+
+#[test]
+fn nearly_nothing_is_told_as_two_values() {
+    let mut app = App::default();
+    let mut run = compared("run-1");
+    let found = &mut run.summary.comparisons[0];
+    (found.ratio, found.interval) = (None, None);
+    (found.baseline_value, found.policy_value) = (Some(0.0), Some(286.0));
+    app.receive(ScreenMessage::Opened(vec![run]));
+    press(&mut app, KeyCode::Down);
+    let drawn = frame(&app, Palette::Plain, 120, 30);
+    assert!(drawn.contains("better from 0.0/s to 286/s "), "{drawn}");
+    assert!(drawn.contains("seda, goodput/s against none: from 0.0/s to 286/s better"), "{drawn}");
+}
+
+#[test]
+fn what_was_found_stands_beside_the_figures_and_what_lies_behind_it_is_a_key_away() {
+    let mut app = App::default();
+    let mut run = compared("run-1");
+    let mut again = run.summary.arms.clone();
+    again.iter_mut().for_each(|arm| arm.block = 2);
+    run.summary.arms.extend(again);
+    run.summary.reasons = vec![GateFinding {
+        code: "DRIFT".to_owned(),
+        verdict: Validity::Warn,
+        arm: "seda".to_owned(),
+        value: "1.13".to_owned(),
+        threshold: "1.10".to_owned(),
+        message: "the machine changed its speed".to_owned(),
+        remedy: "look at more blocks".to_owned(),
+    }];
+    run.summary.thresholds[0] = ThresholdResult {
+        text: "seda.spike.response_time.p90 <= 800ms\u{1b}[2J".to_owned(),
+        held: false,
+        judged: true,
+        why: "found 890 ms".to_owned(),
+        ..run.summary.thresholds[0].clone()
+    };
+    app.receive(ScreenMessage::Opened(vec![run]));
+    let drawn = frame(&app, Palette::Plain, 120, 30);
+    assert!(drawn.contains("goodput/s against none") && drawn.contains("better x2.40 [2.20, 2.60]"), "{drawn}");
+    assert!(drawn.contains("spike, medians of 2 blocks") && drawn.contains("0 of 1 claims held (Enter)"), "{drawn}");
+    press(&mut app, KeyCode::Enter);
+    let drawn = frame(&app, Palette::Plain, 120, 30);
+    assert!(drawn.contains("FAILED seda.spike.response_time.p90 <= 800ms\u{fffd}[2J"), "{drawn}");
+    assert!(drawn.contains("found 890 ms") && drawn.contains("none; seda (samples=20, target=2s)"), "{drawn}");
+    assert!(
+        drawn.contains("WARN DRIFT in seda (1 of 2 blocks): 1.13 (limit: 1.10)")
+            && drawn.contains("look at more blocks"),
+        "{drawn}"
+    );
+    press(&mut app, KeyCode::Down);
+    assert!(!frame(&app, Palette::Plain, 120, 30).contains(" run-1 "), "the rest of it");
+    press(&mut app, KeyCode::Esc);
+    assert!(app.screen == Screen::Compare && frame(&app, Palette::Plain, 120, 30).contains("goodput/s against none"));
+}
+
+#[test]
+fn long_lists_say_what_part_is_shown_and_have_ends() {
+    let mut app = App::default();
+    let drawn = frame(&app, Palette::Plain, 100, 20);
+    assert!(drawn.contains(" 1 to 14 of "), "{drawn}");
+    press(&mut app, KeyCode::End);
+    let drawn = frame(&app, Palette::Plain, 100, 20);
+    let count = experiment::Library::all().len();
+    assert!(drawn.contains(&format!(" to {count} of {count} ")), "{drawn}");
+    press(&mut app, KeyCode::PageUp);
+    assert_eq!(app.home.at, count - 11);
+}
+
+#[test]
+fn an_experiment_is_found_by_an_arm_or_a_phase() {
+    let found = |word: &str| {
+        let mut app = App::default();
+        at(&mut app, word);
+        app.home.shown().map(|choice| choice.id.clone()).collect::<Vec<_>>()
+    };
+    assert!(found("rush").contains(&"four-policies".to_owned()), "a phase");
+    assert!(found("gradient2").contains(&"four-policies".to_owned()), "an arm");
+}
+
+#[test]
+fn a_change_by_a_person_is_marked_on_the_axis_and_told() {
+    let mut app = App::default();
+    let mut run = compared("run-1");
+    let touched = |second, what: &str| Touched { second, what: what.to_owned() };
+    run.summary.arms[1].touches = vec![touched(21.0, "30 more users for 10 s\u{1b}[2J"), touched(30.0, "policy codel")];
+    app.receive(ScreenMessage::Opened(vec![run]));
+    let drawn = frame(&app, Palette::Plain, 100, 30);
+    assert!(drawn.contains("! a person changed an arm") && drawn.contains("seda !"), "{drawn}");
+    // Two upright lines of them, beside the two in words.
+    assert!(drawn.lines().filter(|line| line.matches('!').count() == 2).count() >= 5, "{drawn}");
+    press(&mut app, KeyCode::Down);
+    let drawn = frame(&app, Palette::Plain, 100, 30);
+    assert!(drawn.contains("! 21 s: 30 more users for 10 s\u{fffd}[2J, and 1 more"), "{drawn}");
+    // Without its line there is nothing to mark.
+    press(&mut app, KeyCode::Char(' '));
+    let drawn = frame(&app, Palette::Plain, 100, 30);
+    assert!(!drawn.lines().any(|line| line.matches('!').count() == 2), "{drawn}");
+}
+
+#[test]
+fn a_run_in_virtual_time_shows_how_far_it_is_and_then_its_comparison() {
+    let mut app = set_up();
+    order_of(press(&mut app, KeyCode::Enter));
+    let shape = Shape { mode: Mode::Virtual, ..compared("run-1").shape.expect("a shape") };
+    happened(&mut app, LiveEvent::RunStarted(shape));
+    happened(&mut app, LiveEvent::Computing { done_s: 30.0, of_s: 80.0 });
+    let drawn = frame(&app, Palette::Plain, 100, 30);
+    assert!(drawn.contains("38 %") && drawn.contains("30 s of 80 s"), "{drawn}");
+    assert!(drawn.contains("######"), "a bar: {drawn}");
+    app.receive(ScreenMessage::Opened(vec![compared("run-1")]));
+    assert_eq!(app.screen, Screen::Compare);
+}
+
+#[test]
+fn what_could_not_be_done_is_told_where_it_was_asked_for() {
+    let mut app = set_up();
+    order_of(press(&mut app, KeyCode::Enter));
+    app.receive(ScreenMessage::Failed("the disk is full\u{1b}[2J".to_owned()));
+    assert_eq!(app.screen, Screen::Setup);
+    let drawn = frame(&app, Palette::Plain, 100, 30);
+    assert!(drawn.contains("the disk is full\u{fffd}[2J"), "{drawn}");
+}
+
+#[test]
+fn every_screen_can_be_drawn_at_every_size_and_has_its_help() {
+    let mut apps = [App::default(), set_up(), App::default(), App::default()];
+    apps[2].receive(ScreenMessage::Opened(vec![compared("run-1")]));
+    press(&mut apps[3], KeyCode::Char('r'));
+    for app in &mut apps {
+        for (width, height) in [(1, 1), (10, 3), (60, 16), (80, 24), (200, 60), (300, 100)] {
+            let _ = frame(app, Palette::COLOURS, width, height);
+        }
+        press(app, KeyCode::Char('?'));
+        assert!(frame(app, Palette::Plain, 80, 24).contains("┌ help "));
+        assert!(press(app, KeyCode::Esc).is_none());
+        assert!(!frame(app, Palette::Plain, 80, 24).contains("┌ help "));
+        assert!(matches!(press(app, KeyCode::Char('q')), Some(Effect::Quit)));
+    }
+}
+
+#[test]
+fn the_document_has_every_key() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tui.md");
+    let document = std::fs::read_to_string(path).expect("docs/tui.md");
+    for key in crate::keymap::KEYS.iter().filter(|key| !key.name.is_empty()) {
+        let row = format!("| {} | {} |", key.name, key.about);
+        assert!(document.contains(&row), "{row}");
+    }
+}

@@ -1,0 +1,59 @@
+//! The figure under the cursor over the load: a point a phase, a line an arm. What a single load hides.
+
+use analysis::{
+    series::value::Value,
+    summary::CurvePoint,
+    text::{self, scrubbed},
+};
+
+use super::super::plot::{Plot, Series, decades, from_zero};
+use crate::{Palette, app::Compare, column::Column};
+
+pub(super) fn plot(compare: &Compare, palette: Palette) -> Plot<'static> {
+    // Curves have goodput, rejects and a percentile.
+    let column = match compare.column() {
+        column @ (Column::Goodput | Column::Rejected | Column::P99) => column,
+        Column::P50 | Column::P90 | Column::BelievedP90 => Column::P99,
+        _ => Column::Goodput,
+    };
+    let value = |point: &CurvePoint| match column {
+        Column::P99 => Value::of(point.p99_ms, point.p99_at_least_ms),
+        Column::Rejected => Some(Value::known(100.0 * point.reject_fraction)),
+        _ => Some(Value::known(point.goodput_per_s)),
+    };
+    let curves = compare.all_series.iter().enumerate().filter(|(n, _)| !compare.hidden.contains(n)).filter_map(
+        |(n, arm_series)| {
+            let curves = &compare.runs[arm_series.run].summary.curves;
+            Some((n, *arm_series, curves.iter().find(|curve| curve.arm == compare.arm_name(*arm_series))?))
+        },
+    );
+    let curves: Vec<_> = curves.collect();
+    let points = || curves.iter().flat_map(|(_, _, curve)| &curve.points);
+    let target = compare.objective_ms().unwrap_or(1000.0);
+    let values = || points().filter_map(value).map(|value| value.at);
+    let up = if column.is_time() {
+        decades(values(), target)
+    } else {
+        from_zero(values().fold(1.0, f64::max) * 1.05, column.unit())
+    };
+    let most = points().map(|point| point.planned).fold(1.0, f64::max);
+    let front = curves.iter().position(|(n, ..)| *n == compare.at);
+    let series = curves.iter().map(|(n, arm_series, curve)| {
+        let (style, mark) = palette.line(*n);
+        let style = if *n == compare.at { style.patch(palette.strong()) } else { style };
+        let mut points: Vec<(f64, Option<Value>)> =
+            curve.points.iter().map(|point| (point.planned, value(point))).collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Series { name: scrubbed(&compare.name(*arm_series)), style, mark, points, ..Series::default() }
+    });
+    Plot {
+        title: column.name(),
+        latest: " over the planned load ".to_owned(),
+        span: [0.0, most],
+        places: vec!["0".to_owned(), text::rate(most / 2.0), text::rate(most)],
+        up,
+        front,
+        series: series.collect(),
+        ..Plot::default()
+    }
+}

@@ -1,0 +1,122 @@
+//! Figures over time: one of all arms, or the percentiles of one arm.
+
+use analysis::{live::TimelineSecond, series::value::Value, text::scrubbed};
+
+use super::super::plot::{Plot, Series, decades, from_zero};
+use crate::{
+    Palette,
+    app::{ArmSeries, Compare},
+    column::Column,
+    state::phase_ends,
+};
+
+/// The figure under the cursor of all arms that are not hidden; that of the arm under the cursor is drawn over the others.
+pub(super) fn figure(compare: &Compare, palette: Palette) -> Plot<'static> {
+    let column = compare.column();
+    let shown = || compare.all_series.iter().enumerate().filter(|(n, _)| !compare.hidden.contains(n));
+    let values = || {
+        shown()
+            .flat_map(|(_, arm_series)| compare.seconds(*arm_series))
+            .filter_map(|second| Some(column.at(second)?.at))
+    };
+    let target = compare.objective_ms().unwrap_or(1000.0);
+    let up = if column.is_time() {
+        decades(values(), target)
+    } else {
+        from_zero(values().fold(1.0, f64::max) * 1.05, column.unit())
+    };
+    let series_of = |(n, arm_series): (usize, &ArmSeries)| {
+        let (style, mark) = palette.line(n);
+        let style = if n == compare.at { style.patch(palette.strong()) } else { style };
+        let name = scrubbed(&compare.name(*arm_series));
+        Series { name, style, mark, points: points(compare, *arm_series, column), ..Series::default() }
+    };
+    // First in the legend, last to be drawn.
+    let (front, others): (Vec<_>, Vec<_>) = shown().partition(|(n, _)| *n == compare.at);
+    let lines: Vec<Series> = front.iter().chain(&others).map(|(n, arm_series)| series_of((*n, arm_series))).collect();
+    let span = span(compare);
+    let target = column.is_time().then(|| Series::level("target", target, span, palette));
+    let front = (!front.is_empty()).then_some(usize::from(target.is_some()));
+    let series = target.into_iter().chain(lines).collect();
+    let latest = format!("{}{}", block(compare), changed(compare));
+    Plot { title: column.name(), latest, up, series, front, ..around(compare, span) }
+}
+
+/// Median, 90th and 99th percentile of the arm under the cursor.
+pub(super) fn percentiles(compare: &Compare, palette: Palette) -> Plot<'static> {
+    let Some(arm_series) = compare.chosen() else { return Plot::default() };
+    let columns =
+        [(Column::P50, palette.good(), '.'), (Column::P90, palette.warn(), 'o'), (Column::P99, palette.bad(), '*')];
+    let all = |second: &TimelineSecond| columns.map(|(column, ..)| column.at(second));
+    let values = compare.seconds(arm_series).flat_map(all).flatten().map(|value| value.at);
+    let target = compare.objective_ms().unwrap_or(1000.0);
+    let up = decades(values, target);
+    let span = span(compare);
+    let lines = columns.map(|(column, style, mark)| Series {
+        name: column.name().to_owned(),
+        style,
+        mark,
+        points: points(compare, arm_series, column),
+        ..Series::default()
+    });
+    let series = std::iter::once(Series::level("target", target, span, palette)).chain(lines).collect();
+    let latest = format!(" {}{} ", scrubbed(&compare.name(arm_series)), block(compare));
+    Plot { title: "response time", latest, up, series, ..around(compare, span) }
+}
+
+/// Axis, phases, marks: what does not depend on the figure.
+fn around(compare: &Compare, span: [f64; 2]) -> Plot<'static> {
+    let shown = compare.all_series.iter().enumerate().filter(|(n, _)| !compare.hidden.contains(n));
+    // With several runs the marks of one would cross the lines of all.
+    let run = compare.chosen().map(|arm_series| arm_series.run);
+    let of_run = shown.filter(|(_, arm_series)| Some(arm_series.run) == run);
+    let marks = of_run.flat_map(|(_, arm_series)| compare.touches(*arm_series)).map(|touched| touched.second).collect();
+    let shape = run.and_then(|run| compare.runs.get(run)?.shape.as_ref());
+    Plot {
+        span,
+        unit: "s",
+        phases: shape.map_or_else(Vec::new, phase_ends),
+        cursor: compare.look.moment.map(|at| at + 0.5),
+        marks,
+        ..Plot::default()
+    }
+}
+
+/// The whole run, or the phase that is shown.
+pub(super) fn span(compare: &Compare) -> [f64; 2] {
+    let seconds = compare.all_series.iter().flat_map(|arm_series| compare.seconds(*arm_series));
+    let end = seconds.map(|second| f64::from(second.second) + 1.0).fold(1.0, f64::max);
+    let phase = compare.chosen().and_then(|arm_series| compare.phase_span(arm_series.run));
+    phase.filter(|_| compare.look.zoomed).unwrap_or([0.0, end])
+}
+
+fn points(compare: &Compare, arm_series: ArmSeries, column: Column) -> Vec<(f64, Option<Value>)> {
+    let point = |second: &TimelineSecond| (f64::from(second.second) + 0.5, column.at(second));
+    compare.seconds(arm_series).map(point).collect()
+}
+
+/// The block of the run under the cursor that is drawn, where there are several.
+pub(super) fn block(compare: &Compare) -> String {
+    let Some(arm_series) = compare.chosen() else { return String::new() };
+    if compare.runs[arm_series.run].blocks() > 1 {
+        format!(" block {} ", compare.drawn_block(arm_series.run))
+    } else {
+        String::new()
+    }
+}
+
+/// Interventions in the arm under the cursor, or a hint that there is another in which there were some.
+fn changed(compare: &Compare) -> String {
+    let Some(arm_series) = compare.chosen() else { return String::new() };
+    let own: Vec<_> = compare.touches(arm_series).collect();
+    match &own[..] {
+        [] if compare.all_series.iter().any(|arm_series| compare.touches(*arm_series).next().is_some()) => {
+            " ! a person changed an arm ".to_owned()
+        }
+        [] => String::new(),
+        [first, more @ ..] => {
+            let more = if more.is_empty() { String::new() } else { format!(", and {} more", more.len()) };
+            format!(" ! {:.0} s: {}{more} ", first.second, scrubbed(&first.what))
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Hit test: what a mouse points at. The layouts are those that are drawn.
+
+use ratatui::layout::{Constraint, Layout, Position, Rect};
+
+use super::{
+    compare,
+    home::{self, ListRow},
+    live, past, setup,
+    widgets::first_shown,
+};
+use crate::{
+    app::{App, Compare, MouseTarget, Pane, Setup, View},
+    panel::Screen,
+};
+
+/// The thing that is drawn at this place of a terminal of this size.
+pub(crate) fn mouse_target(app: &App, screen: Rect, at: Position) -> Option<MouseTarget> {
+    let [body, _] = Layout::vertical([Constraint::Fill(1), Constraint::Length(1)]).areas(screen);
+    match app.screen {
+        Screen::Home => {
+            let (row, room) = inside(home::places(body).list, at)?;
+            let (rows, first) = home::list_rows(&app.home, room);
+            match rows.get(first + row)? {
+                ListRow::Choice(n) => Some(MouseTarget::Row(*n)),
+                ListRow::Title(_) => None,
+            }
+        }
+        Screen::Past => {
+            let (row, room) = inside(past::list_place(body), at)?;
+            let count = app.past.shown().len();
+            // Under the heading.
+            let row = row.checked_sub(1)? + first_shown(app.past.at, count, room.saturating_sub(1));
+            (row < count).then_some(MouseTarget::Row(row))
+        }
+        Screen::Setup => setting(app.setup.as_ref()?, body, at),
+        Screen::Compare => figure(&app.compare, body, at),
+        Screen::Live => live::panel_at(body, &app.live, at).map(MouseTarget::Panel),
+        Screen::Replay => live::panel_at(body, &app.replay.as_ref()?.state, at).map(MouseTarget::Panel),
+        Screen::Trace => None,
+    }
+}
+
+/// The row within a pane's border, and how many there are.
+fn inside(pane: Rect, at: Position) -> Option<(usize, usize)> {
+    let inner = Rect {
+        x: pane.x + 1,
+        y: pane.y + 1,
+        width: pane.width.saturating_sub(2),
+        height: pane.height.saturating_sub(2),
+    };
+    inner.contains(at).then(|| (usize::from(at.y - inner.y), usize::from(inner.height)))
+}
+
+fn setting(setup: &Setup, body: Rect, at: Position) -> Option<MouseTarget> {
+    let places = setup::places(body, setup);
+    if let Some((row, room)) = inside(places.arms, at) {
+        let row = row + first_shown(setup.at(), setup.candidates.len(), room);
+        return (row < setup.candidates.len()).then_some(MouseTarget::Setting(Pane::Arms, row));
+    }
+    [(Pane::Parameters, places.parameters), (Pane::Keys, places.keys)].into_iter().find_map(|(pane, place)| {
+        let (row, room) = inside(place?, at)?;
+        let count = setup.listed(pane).len();
+        let row = row.checked_sub(1)? + first_shown(setup.row(pane), count, room.saturating_sub(1));
+        (row < count).then_some(MouseTarget::Setting(pane, row))
+    })
+}
+
+fn figure(compare: &Compare, body: Rect, at: Position) -> Option<MouseTarget> {
+    if compare.behind.is_some() {
+        return None;
+    }
+    let places = compare::places(body, compare);
+    if places.picture.contains(at) && compare.look.view == View::OverTime {
+        return compare::second_at(compare, places.picture, at.x).map(MouseTarget::Moment);
+    }
+    if !places.table.contains(at) {
+        return None;
+    }
+    let column = compare::column_at(compare, places.table, at.x);
+    // Under the title is the heading.
+    let row = usize::from(at.y - places.table.y).checked_sub(1)?;
+    let Some(row) = row.checked_sub(1) else { return column.map(MouseTarget::Header) };
+    let order = compare.order();
+    let room = usize::from(places.table.height.saturating_sub(2));
+    let here = order.iter().position(|at| *at == compare.at).unwrap_or(0);
+    let arm = *order.get(row + first_shown(here, order.len(), room))?;
+    Some(MouseTarget::Figure { arm, column })
+}

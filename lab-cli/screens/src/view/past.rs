@@ -1,0 +1,107 @@
+//! Runs that are over.
+
+use analysis::text::scrubbed;
+use ratatui::{
+    Frame,
+    layout::{Constraint, Layout, Rect},
+    style::Style,
+    text::{Line, Span},
+    widgets::{Cell, Paragraph, Row, Table, Wrap},
+};
+
+use super::widgets::{first_shown, hints, pane, part_shown};
+use crate::{Palette, app::Past, messages::ListedRun};
+
+/// Lines for the run under the cursor, with their border.
+const ABOUT: u16 = 6;
+
+/// The place of the list.
+pub(super) fn list_place(area: Rect) -> Rect {
+    let [_, body, _] =
+        Layout::vertical([Constraint::Length(1), Constraint::Fill(1), Constraint::Length(ABOUT)]).areas(area);
+    body
+}
+
+/// Returns the line below it.
+pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, past: &Past, palette: Palette) -> Line<'static> {
+    let [title, body, about] =
+        Layout::vertical([Constraint::Length(1), Constraint::Fill(1), Constraint::Length(ABOUT)]).areas(area);
+    frame.render_widget(Line::from(vec![Span::styled(" past runs ", palette.title())]), title);
+    let shown = past.shown();
+    let found = if past.filter.is_empty() && past.finding.is_none() { "" } else { " found (Esc: all)" };
+    let block = pane(&format!("{} in runs/{found}, newest first", shown.len()), true, palette);
+    if past.is_empty() {
+        let text = " none in this folder yet: Esc, choose an experiment, run it";
+        frame.render_widget(Paragraph::new(text).style(palette.faint()).block(block), body);
+        return hints(&[("Esc", "back"), ("q", "leave"), ("?", "help")], area.width, palette);
+    }
+    let room = usize::from(body.height.saturating_sub(3));
+    let first = first_shown(past.at, shown.len(), room);
+    let rows = shown.iter().enumerate().skip(first).take(room).map(|(n, run)| {
+        let style = if n == past.at { palette.selected() } else { Style::new() };
+        row(run, past.ticked.contains(&run.folder), palette).style(style)
+    });
+    let block = block.title_bottom(part_shown(first, room, shown.len(), palette));
+    let header = Row::new(["", "run", "world", "verdict", "arms"]).style(palette.faint());
+    let widths = [
+        Constraint::Length(3),
+        Constraint::Length(name_width(&shown)),
+        Constraint::Length(7),
+        Constraint::Length(16),
+        Constraint::Fill(1),
+    ];
+    frame.render_widget(Table::new(rows, widths).header(header).column_spacing(1).block(block), body);
+    frame.render_widget(made(shown.get(past.at).copied(), palette), about);
+    if let Some(line) = &past.finding {
+        return Line::styled(format!("find: {}   Enter: keep   Esc: all", line.shown()), palette.strong());
+    }
+    let compare = match past.ticked.len() {
+        0 => "compare its arms".to_owned(),
+        1 => "open the one that is ticked".to_owned(),
+        ticked => format!("compare the {ticked} that are ticked"),
+    };
+    let keys = [
+        ("Enter", compare.as_str()),
+        ("space", "tick"),
+        ("/", "find"),
+        ("R", "read again"),
+        ("Esc", "back"),
+        ("?", "help"),
+    ];
+    hints(&keys, area.width, palette)
+}
+
+/// Names end in the time of the run: what tells them apart must not be cut off.
+fn name_width(shown: &[&ListedRun]) -> u16 {
+    let longest = shown.iter().filter_map(|run| Some(run.folder.file_name()?.to_string_lossy().chars().count())).max();
+    u16::try_from(longest.unwrap_or(0).clamp(8, 44)).unwrap_or(44)
+}
+
+/// Seed, repetitions and settings of the run under the cursor.
+fn made(run: Option<&ListedRun>, palette: Palette) -> Paragraph<'static> {
+    let made = run.and_then(|run| run.summary.as_ref()).map_or(&[][..], |summary| &summary.made);
+    let lines: Vec<Line<'_>> = made.iter().map(|line| Line::raw(format!(" {}", scrubbed(line)))).collect();
+    let block = pane("how it was made", false, palette);
+    Paragraph::new(lines).wrap(Wrap { trim: true }).block(block)
+}
+
+fn row(run: &ListedRun, ticked: bool, palette: Palette) -> Row<'static> {
+    let tick = if ticked { "[x]" } else { "[ ]" };
+    let name = run.folder.file_name().map_or_else(String::new, |name| scrubbed(&name.to_string_lossy()));
+    match &run.summary {
+        Some(summary) => Row::new([
+            tick.to_owned(),
+            name,
+            if summary.virtual_time { "virtual" } else { "live" }.to_owned(),
+            scrubbed(&summary.verdict),
+            scrubbed(&summary.arms.join(", ")),
+        ]),
+        None => Row::new([
+            Cell::new(""),
+            Cell::new(name),
+            Cell::new(""),
+            Cell::new(Span::styled("no summary", palette.warn())),
+            Cell::new(Span::styled("killed, or still running", palette.faint())),
+        ]),
+    }
+}

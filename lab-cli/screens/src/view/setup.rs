@@ -1,0 +1,285 @@
+//! Arms to tick, their parameters with the catalogue's descriptions, the keys of the experiment, and how it will be run.
+
+use analysis::text::{counted, scrubbed};
+use ratatui::{
+    Frame,
+    layout::{Constraint, Layout, Rect},
+    style::Style,
+    text::{Line, Span},
+    widgets::{Cell, Paragraph, Row, Table, Wrap},
+};
+
+use super::widgets::{first_shown, hints, pane, part_shown, rounded};
+use crate::{
+    Palette,
+    app::{Pane, Parameter, Setup, Writing},
+};
+
+/// Returns the line below it.
+pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, setup: &Setup, palette: Palette) -> Line<'static> {
+    let places = places(area, setup);
+    let words = Line::from(vec![
+        Span::styled(format!(" {} ", scrubbed(&setup.name)), palette.title()),
+        Span::raw(format!(" {}", scrubbed(&setup.experiment.about))),
+    ]);
+    frame.render_widget(words, places.title);
+    frame.render_widget(how(setup, palette), places.how);
+    frame.render_widget(Line::styled(format!(" $ {}", scrubbed(&setup.command())), palette.faint()), places.command);
+    arms(frame, places.arms, setup, palette);
+    if let Some(about) = places.about {
+        policy(frame, about, setup, palette);
+    }
+    let here = setup.pane;
+    if let Some(area) = places.parameters {
+        let name = setup.candidate().map_or_else(String::new, |arm| scrubbed(&arm.label));
+        let title = if places.keys.is_none() && places.about.is_none() {
+            format!("parameters of {name}")
+        } else {
+            "parameters".to_owned()
+        };
+        table(frame, area, setup, (Pane::Parameters, &title), palette);
+    }
+    if let Some(area) = places.keys {
+        table(frame, area, setup, (Pane::Keys, "experiment: users, service, faults"), palette);
+    }
+    let listed = setup.listed(if here == Pane::Keys { Pane::Keys } else { Pane::Parameters });
+    help(
+        frame,
+        places.help,
+        listed.get(setup.row(if here == Pane::Keys { Pane::Keys } else { Pane::Parameters })),
+        palette,
+    );
+    line(setup, area.width, palette)
+}
+
+/// Places of the screen's parts; on a small one only the pane that the keys are in has room beside the arms.
+pub(super) struct Places {
+    title: Rect,
+    how: Rect,
+    command: Rect,
+    pub arms: Rect,
+    about: Option<Rect>,
+    pub parameters: Option<Rect>,
+    pub keys: Option<Rect>,
+    help: Rect,
+}
+
+/// The width from which parameters and keys stand beside each other.
+const WIDE: u16 = 132;
+/// The height from which they stand below each other.
+const TALL: u16 = 34;
+
+pub(super) fn places(area: Rect, setup: &Setup) -> Places {
+    let [title, how, command, body] =
+        Layout::vertical([Constraint::Length(1), Constraint::Length(1), Constraint::Length(1), Constraint::Fill(1)])
+            .areas(area);
+    let width = if area.width >= 120 { 30 } else { 25 };
+    let [arms, right] = Layout::horizontal([Constraint::Length(width), Constraint::Fill(1)]).areas(body);
+    let [lists, help] = Layout::vertical([Constraint::Fill(1), Constraint::Length(5)]).areas(right);
+    let about_rows = if area.height >= TALL || area.width >= WIDE { 5 } else { 0 };
+    let with_about = |area: Rect| {
+        let [about, rest] = Layout::vertical([Constraint::Length(about_rows), Constraint::Fill(1)]).areas(area);
+        (Some(about).filter(|about| about.height > 0), rest)
+    };
+    let halves = [Constraint::Fill(1), Constraint::Fill(1)];
+    let (about, parameters, keys) = if area.width >= WIDE {
+        let [left, keys] = Layout::horizontal(halves).areas(lists);
+        let (about, parameters) = with_about(left);
+        (about, Some(parameters), Some(keys))
+    } else if area.height >= TALL {
+        let (about, rest) = with_about(lists);
+        let [parameters, keys] = Layout::vertical(halves).areas(rest);
+        (about, Some(parameters), Some(keys))
+    } else if setup.pane == Pane::Keys {
+        (None, None, Some(lists))
+    } else {
+        (None, Some(lists), None)
+    };
+    Places { title, how, command, arms, about, parameters, keys, help }
+}
+
+/// The line at the foot.
+fn line(setup: &Setup, width: u16, palette: Palette) -> Line<'static> {
+    match (&setup.writing, setup.pane) {
+        (Some(Writing::Find(line)), _) => {
+            Line::styled(format!("find: {}   Enter: keep   Esc: all", line.shown()), palette.strong())
+        }
+        (Some(Writing::Value(line)), _) => match &setup.refused {
+            Some(why) => {
+                Line::styled(format!("new value: {}   NOT TAKEN: {}", line.shown(), scrubbed(why)), palette.bad())
+            }
+            None => Line::styled(
+                format!(
+                    "new value: {}   Enter: take it (nothing: as in the file; a, b: an arm each)   Esc: keep",
+                    line.shown()
+                ),
+                palette.strong(),
+            ),
+        },
+        (None, Pane::Arms) => {
+            let keys = [
+                ("Enter", "RUN"),
+                ("space", "tick"),
+                ("Tab", "parameters, experiment"),
+                ("v", "virtual or live"),
+                ("d", "duplicate"),
+                ("w", "write"),
+                ("u", "undo all"),
+                ("+ -", "repeat"),
+                ("e", "edit"),
+                ("a", "all"),
+                ("Esc", "back"),
+                ("?", "help"),
+            ];
+            hints(&keys, width, palette)
+        }
+        (None, _) => {
+            let keys = [
+                ("Enter", "change"),
+                ("Tab", "next pane"),
+                ("/", "find"),
+                ("u", "undo all"),
+                ("w", "write"),
+                ("Esc", "arms"),
+                ("?", "help"),
+            ];
+            hints(&keys, width, palette)
+        }
+    }
+}
+
+fn how(setup: &Setup, palette: Palette) -> Line<'static> {
+    let virtual_time = setup.how.virtual_time;
+    let [live, simulated] = if virtual_time { ["  live  ", "[virtual]"] } else { [" [live] ", " virtual "] };
+    let (repeat, at_most) = match setup.until_decided() {
+        true => (format!("until it is decided ({} at most)", counted(setup.repeat() as usize, "block")), " at most"),
+        false => (setup.repeat().to_string(), ""),
+    };
+    let time =
+        if virtual_time { "seconds".to_owned() } else { format!("about {}{at_most}", rounded(setup.live_time())) };
+    let live = if setup.how.only_virtual { Span::raw("") } else { Span::raw(live) };
+    let changed = if setup.is_changed() { "   changed (u: as in the file)" } else { "" };
+    Line::from(vec![
+        Span::styled(simulated, palette.accent()),
+        live,
+        Span::raw(format!("   {} x {repeat} = {time}", counted(setup.ticked(), "arm"))),
+        Span::styled(changed, palette.warn()),
+    ])
+}
+
+fn arms(frame: &mut Frame<'_>, area: Rect, setup: &Setup, palette: Palette) {
+    let room = usize::from(area.height.saturating_sub(2));
+    let first = first_shown(setup.at(), setup.candidates.len(), room);
+    let rows = setup.candidates.iter().enumerate().skip(first).take(room).map(|(n, candidate)| {
+        let tick = if candidate.on { "[x]" } else { "[ ]" };
+        let edited = if candidate.edits.is_empty() { "" } else { "*" };
+        let style = match (n == setup.at(), setup.pane) {
+            (true, Pane::Arms) => palette.selected(),
+            (true, _) => palette.strong(),
+            (false, _) if candidate.on => Style::new(),
+            (false, _) => palette.faint(),
+        };
+        Row::new([tick.to_owned(), format!("{}{edited}", scrubbed(&candidate.label))]).style(style)
+    });
+    let part = part_shown(first, room, setup.candidates.len(), palette);
+    let block = pane("arms", setup.pane == Pane::Arms, palette).title_bottom(part);
+    let widths = [Constraint::Length(3), Constraint::Fill(1)];
+    frame.render_widget(Table::new(rows, widths).column_spacing(1).block(block), area);
+}
+
+fn policy(frame: &mut Frame<'_>, area: Rect, setup: &Setup, palette: Palette) {
+    let Some(candidate) = setup.candidate() else { return };
+    let lines = match candidate.entry {
+        Some(entry) => vec![
+            Line::raw(entry.about),
+            Line::styled(entry.caution, palette.faint()),
+            Line::styled(format!("{}, {}", entry.source.title, entry.source.place), palette.faint()),
+        ],
+        None => vec![Line::raw("Decided by what the experiment file says of it.")],
+    };
+    let block = pane(&scrubbed(&candidate.label), false, palette);
+    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }).block(block), area);
+}
+
+/// Parameters, or keys: name, value, that of the file where it is another, and what it is as far as there is room.
+fn table(frame: &mut Frame<'_>, area: Rect, setup: &Setup, (of, title): (Pane, &str), palette: Palette) {
+    let found = setup.listed(of);
+    let room = usize::from(area.height.saturating_sub(3));
+    let first = first_shown(setup.row(of), found.len(), room);
+    let here = setup.pane == of;
+    let longest = |text: fn(&Parameter) -> &str, most: usize| {
+        found.iter().map(|parameter| text(parameter).chars().count()).max().unwrap_or(0).clamp(5, most)
+    };
+    let names = longest(|parameter| &parameter.name, if of == Pane::Keys { 36 } else { 24 });
+    let rows = found.iter().enumerate().skip(first).take(room).map(|(n, parameter)| {
+        let style = if here && n == setup.row(of) { palette.selected() } else { Style::new() };
+        let (value, style_of_value) = if parameter.edited {
+            (format!("{}*", scrubbed(&parameter.value)), palette.strong())
+        } else {
+            (scrubbed(&parameter.value), Style::new())
+        };
+        let of_file = if parameter.edited { scrubbed(&parameter.in_file) } else { String::new() };
+        let about = format!(
+            "{}{}",
+            if parameter.unit.is_empty() { String::new() } else { format!("[{}] ", parameter.unit) },
+            parameter.about
+        );
+        Row::new([
+            Cell::new(short(&parameter.name, names)),
+            Cell::new(Span::styled(value, style_of_value)),
+            Cell::new(Span::styled(of_file, palette.faint())),
+            Cell::new(Span::styled(about, palette.faint())),
+        ])
+        .style(style)
+    });
+    let part = part_shown(first, room, found.len(), palette);
+    let title = if here && !setup.filter.is_empty() {
+        format!("{title}: {} found (Esc: all)", found.len())
+    } else {
+        title.to_owned()
+    };
+    let block = pane(&title, here, palette).title_bottom(part);
+    let header = Row::new(["name", "value", "in the file", "what it is"]).style(palette.faint());
+    let any_edited = found.iter().any(|parameter| parameter.edited);
+    let values = u16::try_from(longest(|parameter| &parameter.value, 30) + 1).unwrap_or(30);
+    let widths = [
+        Constraint::Length(u16::try_from(names).unwrap_or(36)),
+        Constraint::Length(values),
+        Constraint::Length(if any_edited { 12 } else { 0 }),
+        Constraint::Fill(1),
+    ];
+    frame.render_widget(Table::new(rows, widths).header(header).column_spacing(1).block(block), area);
+}
+
+/// The end of a long name tells it apart.
+fn short(name: &str, room: usize) -> String {
+    let length = name.chars().count();
+    if length <= room {
+        name.to_owned()
+    } else {
+        format!("…{}", name.chars().skip(length + 1 - room).collect::<String>())
+    }
+}
+
+fn help(frame: &mut Frame<'_>, area: Rect, parameter: Option<&Parameter>, palette: Palette) {
+    let lines = match parameter {
+        Some(parameter) => {
+            let allowed =
+                if parameter.range.is_empty() { String::new() } else { format!("; allowed {}", parameter.range) };
+            let default =
+                if parameter.default.is_empty() { String::new() } else { format!("; default {}", parameter.default) };
+            let from =
+                if parameter.source.is_empty() { String::new() } else { format!("  (from: {})", parameter.source) };
+            vec![
+                Line::styled(
+                    format!("{}: now {}{allowed}{default}", parameter.name, scrubbed(&parameter.value)),
+                    palette.strong(),
+                ),
+                Line::raw(format!("{}{from}", parameter.about.replace('`', ""))),
+            ]
+        }
+        None => vec![Line::styled("it has no parameters", palette.faint())],
+    };
+    let block = pane("what it is", false, palette);
+    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }).block(block), area);
+}
