@@ -14,12 +14,13 @@ mod type_names;
 
 /// Folders of our crates, and whom each may depend on: dependencies point one way, and the two at the bottom know nothing of
 /// ours. A crate has the name of its folder, or that of [`PUBLISHED_AS`].
-const MAY_DEPEND_ON: [(&str, &[&str]); 14] = [
+const MAY_DEPEND_ON: [(&str, &[&str]); 15] = [
     ("controllers", &[]),
     ("controllers/installed", &["controllers"]),
     ("controllers/token", &[]),
     ("controllers/tower", &["controllers"]),
     ("traces", &[]),
+    ("traces/import", &["traces"]),
     ("workloads/measure", &["controllers"]),
     ("workloads", &["controllers", "lab-installed", "traces", "lab-measure"]),
     ("target-app/spec", &["controllers", "workloads"]),
@@ -45,13 +46,23 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 14] = [
     ("lab-cli/analysis", &["controllers", "lab-installed", "traces", "lab-measure"]),
     (
         "lab-cli/experiment",
-        &["controllers", "lab-installed", "traces", "workloads", "lab-spec", "lab-service-core", "lab-analysis"],
+        &[
+            "controllers",
+            "lab-installed",
+            "trace-import",
+            "traces",
+            "workloads",
+            "lab-spec",
+            "lab-service-core",
+            "lab-analysis",
+        ],
     ),
     (
         "lab-cli",
         &[
             "controllers",
             "lab-installed",
+            "trace-import",
             "traces",
             "lab-measure",
             "workloads",
@@ -68,10 +79,11 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 14] = [
 ];
 
 /// Folders whose crate has another name: the one that it is to be published under.
-const PUBLISHED_AS: [(&str, &str); 9] = [
+const PUBLISHED_AS: [(&str, &str); 10] = [
     ("controllers/installed", "lab-installed"),
     ("controllers/token", "admission-token"),
     ("controllers/tower", "tower-admission"),
+    ("traces/import", "trace-import"),
     ("workloads/measure", "lab-measure"),
     ("target-app/spec", "lab-spec"),
     ("target-app/core", "lab-service-core"),
@@ -101,7 +113,7 @@ const ONLY_NAMED_IN: [(&str, &[&str]); 8] = [
 ];
 
 /// Folders of crates in which nothing but what is listed below may lift a ban on clocks, waiting and threads.
-const PURE: [&str; 10] = [
+const PURE: [&str; 11] = [
     "controllers",
     "controllers/installed",
     "controllers/token",
@@ -110,6 +122,7 @@ const PURE: [&str; 10] = [
     "target-app/core",
     "target-app/plant",
     "traces",
+    "traces/import",
     "lab-cli/analysis",
     "lab-cli/experiment",
 ];
