@@ -11,13 +11,14 @@ mod end;
 mod options;
 mod pool;
 mod resource_limits;
+mod stop;
 
 pub(crate) use addresses::{Addresses, SourceAddresses, said};
 pub use commands::{UserCommand, UserCommandError, UserCommands};
 pub(crate) use deadline::RequestDeadline;
 pub(crate) use drive::Driver;
-pub(crate) use end::{End, Outcome};
-pub(crate) use options::Cut;
-pub use options::{HostChoice, HttpVersion, RunError, RunOptions, StopFlag, TlsOptions};
+pub(crate) use end::{ExchangeEnd, ExchangeOutcome};
+pub use options::{HostChoice, RunError, RunOptions};
 pub(crate) use pool::{UserPool, UserTask};
 pub(crate) use resource_limits::{Allowance, MEMORY_FOR_ANSWERS, check};
+pub use stop::StopFlag;

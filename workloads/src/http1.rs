@@ -7,13 +7,10 @@
 mod budget;
 mod chunked;
 mod inbox;
-mod lines;
-pub mod names;
 mod outgoing;
 
 pub use budget::Budget;
 pub use inbox::{HEADERS_MAX, HeaderSpace, Inbox, Limits, Progress, ReceivedResponse};
-pub(crate) use lines::header_lines;
 pub(crate) use outgoing::{FORM, Given, write_path};
 pub use outgoing::{Known, Outgoing};
 

@@ -20,6 +20,7 @@ mod crowd_error;
 mod expected;
 #[cfg(feature = "live")]
 mod fiber;
+pub mod headers;
 pub mod health;
 pub mod host;
 pub mod http1;
@@ -45,9 +46,7 @@ pub mod url;
 #[cfg(feature = "live")]
 pub use asynchronous::Http1Connection;
 pub use crowd::{Crowd, User};
-pub use host::{
-    HostChoice, HttpVersion, RunError, RunOptions, StopFlag, TlsOptions, UserCommand, UserCommandError, UserCommands,
-};
+pub use host::{HostChoice, RunError, RunOptions, StopFlag, UserCommand, UserCommandError, UserCommands};
 pub use measure;
 #[cfg(feature = "live")]
 pub use run::run;

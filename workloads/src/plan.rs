@@ -6,6 +6,7 @@ mod client;
 mod measured;
 mod script;
 mod task_list;
+mod transport;
 mod users;
 
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
@@ -23,11 +24,12 @@ pub use script::{
     ValueSource,
 };
 pub use task_list::TaskList;
+pub use transport::{HttpVersion, TlsOptions};
 pub use users::{MailUsers, UrlRequest, UrlUsers, Users};
 
 use crate::{
     background::BackgroundRole,
-    http1::names::{CRITICALITY, CUSTOMER},
+    headers::{CRITICALITY, CUSTOMER},
     replay::{Pace, ReplaySessions},
 };
 

@@ -2,9 +2,9 @@
 
 use crate::{
     asynchronous, fiber,
-    host::{HostChoice, HttpVersion, RunError, RunOptions, StopFlag},
+    host::{HostChoice, RunError, RunOptions, StopFlag},
     measure::{Report, Window},
-    plan::LoadPlan,
+    plan::{HttpVersion, LoadPlan},
 };
 
 /// Runs a plan to its end and returns the report.

@@ -14,7 +14,10 @@ use rustls::{
     server::ParsedCertificate,
 };
 
-use crate::host::{self, RunError, TlsOptions};
+use crate::{
+    host::{self, RunError},
+    plan::TlsOptions,
+};
 
 /// The settings of connections that offer these protocols.
 ///

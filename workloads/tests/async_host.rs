@@ -16,9 +16,9 @@ use rustls::{
 };
 use support::{Server, nobody, plan, restless, with_users};
 use workloads::{
-    HostChoice, RunOptions, StopFlag, TlsOptions,
+    HostChoice, RunOptions, StopFlag,
     measure::Report,
-    plan::{ConnectionHabit, LoadPlan},
+    plan::{ConnectionHabit, LoadPlan, TlsOptions},
     run,
 };
 

@@ -24,9 +24,9 @@ use tokio::{
     time::sleep,
 };
 use workloads::{
-    HttpVersion, RunOptions, StopFlag,
+    RunOptions, StopFlag,
     measure::Report,
-    plan::{ArrivalLaw, ConnectionHabit, Load, LoadPlan},
+    plan::{ArrivalLaw, ConnectionHabit, HttpVersion, Load, LoadPlan},
     run,
 };
 

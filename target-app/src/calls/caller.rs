@@ -13,7 +13,8 @@ use spec::{
 };
 use tokio::{sync::oneshot, task::JoinSet, time::timeout_at};
 use workloads::{
-    http1::{Known, Outgoing, names::CALLER},
+    headers::CALLER,
+    http1::{Known, Outgoing},
     plan::ClientSpec,
 };
 

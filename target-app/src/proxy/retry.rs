@@ -19,7 +19,7 @@ use spec::{
     services::CallSpec,
 };
 use workloads::{
-    http1::names::NOTE,
+    headers::NOTE,
     plan::{ClientPolicy, ClientScope},
 };
 

@@ -9,7 +9,7 @@ use rustls::{
 };
 use spec::proxy::TlsSpec;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
-use workloads::{TlsOptions, tls::client_config};
+use workloads::{plan::TlsOptions, tls::client_config};
 
 use super::error::ProxyError;
 

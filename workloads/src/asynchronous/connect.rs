@@ -15,8 +15,8 @@ use tokio_rustls::TlsConnector;
 
 use super::{http1::Http1Connection, http2::Http2Connection, lost::Lost, wire::Wire};
 use crate::{
-    host::{Addresses, End, HttpVersion, RunError, RunOptions, SourceAddresses},
-    plan::LoadPlan,
+    host::{Addresses, ExchangeEnd, RunError, RunOptions, SourceAddresses},
+    plan::{HttpVersion, LoadPlan},
     tls,
 };
 
@@ -76,7 +76,7 @@ impl Connector {
     pub(super) async fn connect(&self) -> Result<Opened, Lost> {
         match timeout(self.timeout, self.shake_hands()).await {
             Ok(opened) => opened.map_err(|error| unconnected(&error)),
-            Err(_) => Err(End::ConnectTimedOut.into()),
+            Err(_) => Err(ExchangeEnd::ConnectTimedOut.into()),
         }
     }
 
@@ -97,7 +97,9 @@ impl Connector {
         loop {
             let reached = self.reach(to, nth).await;
             tried += 1;
-            let dead = reached.as_ref().is_err_and(|e| matches!(end_of(e), End::ConnectFailed | End::OutOfPorts));
+            let dead = reached
+                .as_ref()
+                .is_err_and(|e| matches!(end_of(e), ExchangeEnd::ConnectFailed | ExchangeEnd::OutOfPorts));
             match dead.then(|| self.to.after(to, tried)).flatten() {
                 Some(next) => to = next,
                 None => return Ok(Box::new(reached?)),
@@ -147,11 +149,11 @@ fn unconnected(error: &io::Error) -> Lost {
     Lost::because(end_of(error), &tls::said(error))
 }
 
-fn end_of(error: &io::Error) -> End {
+fn end_of(error: &io::Error) -> ExchangeEnd {
     match error.raw_os_error() {
-        Some(EADDRNOTAVAIL) => End::OutOfPorts,
-        Some(EMFILE | ENFILE) => End::OutOfDescriptors,
-        Some(ETIMEDOUT) => End::ConnectTimedOut,
-        _ => End::ConnectFailed,
+        Some(EADDRNOTAVAIL) => ExchangeEnd::OutOfPorts,
+        Some(EMFILE | ENFILE) => ExchangeEnd::OutOfDescriptors,
+        Some(ETIMEDOUT) => ExchangeEnd::ConnectTimedOut,
+        _ => ExchangeEnd::ConnectFailed,
     }
 }

@@ -16,7 +16,7 @@ use tokio::{
 
 use super::{lost::Lost, wire::Wire};
 use crate::{
-    host::End,
+    host::ExchangeEnd,
     http1::{Inbox, Progress},
     tls,
 };
@@ -71,7 +71,7 @@ impl Http1Connection {
     }
 
     async fn converse(&mut self, request: &[u8], inbox: &mut Inbox) -> Result<(), Lost> {
-        let broken = |error: io::Error| Lost::because(End::Broken, &tls::said(&error));
+        let broken = |error: io::Error| Lost::because(ExchangeEnd::Broken, &tls::said(&error));
         self.wire.write_all(request).await.map_err(broken)?;
         self.wire.flush().await.map_err(broken)?;
         loop {

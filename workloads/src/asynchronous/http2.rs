@@ -21,7 +21,7 @@ use tokio::{sync::Notify, time::timeout};
 
 use super::{lost::Lost, wire::Wire};
 use crate::{
-    host::End,
+    host::ExchangeEnd,
     http1::{Budget, Http1Error, Limits},
     tls,
 };
@@ -116,7 +116,8 @@ impl Lane {
         (connected_in, within): (Duration, Duration),
         on_change: impl Fn(),
     ) {
-        let began = timeout(within, connection.begin()).await.unwrap_or_else(|_| Err(End::ConnectTimedOut.into()));
+        let began =
+            timeout(within, connection.begin()).await.unwrap_or_else(|_| Err(ExchangeEnd::ConnectTimedOut.into()));
         let Some(here) = lane.upgrade() else { return };
         let (sender, mut connection) = match began {
             Ok(begun) => begun,
@@ -209,7 +210,7 @@ impl Lane {
 impl Http2Connection {
     /// The connection, once the service has said how many requests it allows.
     async fn begin(self) -> Result<(SendRequest<Bytes>, Connection<Box<dyn Wire>, Bytes>), Lost> {
-        let failed = |error: &h2::Error| Lost { end: End::ConnectFailed, unprocessed: false, ..lost(error) };
+        let failed = |error: &h2::Error| Lost { end: ExchangeEnd::ConnectFailed, unprocessed: false, ..lost(error) };
         // None, until the service says its own number, which it does first of all.
         let mut settings = Builder::new();
         settings.enable_push(false).initial_max_send_streams(0);
@@ -217,7 +218,7 @@ impl Http2Connection {
         let begun = settings.handshake(self.0).await;
         let (sender, mut connection) = begun.map_err(|error| failed(&error))?;
         poll_fn(|cx| match Pin::new(&mut connection).poll(cx) {
-            Poll::Ready(Ok(())) => Poll::Ready(Err(End::ConnectFailed.into())),
+            Poll::Ready(Ok(())) => Poll::Ready(Err(ExchangeEnd::ConnectFailed.into())),
             Poll::Ready(Err(error)) => Poll::Ready(Err(failed(&error))),
             Poll::Pending if connection.max_concurrent_send_streams() > 0 => Poll::Ready(Ok(())),
             Poll::Pending => Poll::Pending,
@@ -267,7 +268,7 @@ pub(super) async fn exchange(
     mut into: Body,
     on_sent: impl FnOnce(),
 ) -> Result<Http2Answer, Lost> {
-    let unsent = |error: h2::Error| Lost { end: End::ConnectFailed, unprocessed: true, ..lost(&error) };
+    let unsent = |error: h2::Error| Lost { end: ExchangeEnd::ConnectFailed, unprocessed: true, ..lost(&error) };
     poll_fn(|cx| sender.poll_ready(cx)).await.map_err(unsent)?;
     let (response, mut stream) = sender.send_request(request, body.is_none()).map_err(unsent)?;
     on_sent();
@@ -319,5 +320,5 @@ fn lost(error: &h2::Error) -> Lost {
         Some(cause) => tls::said(cause),
         None => error.to_string(),
     };
-    Lost { end: End::Broken, why, unprocessed }
+    Lost { end: ExchangeEnd::Broken, why, unprocessed }
 }

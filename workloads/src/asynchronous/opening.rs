@@ -13,7 +13,7 @@ use super::{
     lost::Lost,
     task_host::TaskHost,
 };
-use crate::host::End;
+use crate::host::ExchangeEnd;
 
 /// How many connections may end before a request is written to them, until it has none.
 const TRIES: u32 = 3;
@@ -37,7 +37,7 @@ impl Lanes {
             }
             tries += u32::from(place.is_over());
             if tries == TRIES && !self.are_none.get() {
-                return Err(End::ConnectFailed.into());
+                return Err(ExchangeEnd::ConnectFailed.into());
             }
         }
         Ok(None)

@@ -5,7 +5,8 @@ use http::{
 };
 
 use crate::{
-    http1::{FORM, Given, names, write_path},
+    headers::ATTEMPT,
+    http1::{FORM, Given, write_path},
     persona::Call,
 };
 
@@ -33,7 +34,7 @@ pub(super) fn http2(call: &Call, target: &Uri) -> (Request<()>, Option<Bytes>) {
         }
     }
     if call.attempt > 0
-        && let Ok(name) = HeaderName::from_bytes(names::ATTEMPT.as_bytes())
+        && let Ok(name) = HeaderName::from_bytes(ATTEMPT.as_bytes())
     {
         headers.append(name, u16::from(call.attempt).into());
     }

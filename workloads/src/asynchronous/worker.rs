@@ -17,7 +17,7 @@ use super::{
     task_host::TaskHost,
 };
 use crate::{
-    host::{End, Outcome, RequestDeadline, UserTask},
+    host::{ExchangeEnd, ExchangeOutcome, RequestDeadline, UserTask},
     http1::{HEADERS_MAX, Outgoing, ReceivedResponse},
     persona::{Answer, Call, Connection, Method},
 };
@@ -73,7 +73,7 @@ pub(super) async fn serve(host: Rc<TaskHost>, user: Box<User>) {
 
 /// Sends the user's request; `None` if the run ended first.
 async fn exchange(host: &Rc<TaskHost>, desk: &mut Desk, user: &mut User) -> Option<Result<Received, Lost>> {
-    let Some(call) = user.call().cloned() else { return Some(Err(End::Broken.into())) };
+    let Some(call) = user.call().cloned() else { return Some(Err(ExchangeEnd::Broken.into())) };
     let began = host.clock.now();
     let deadline = RequestDeadline::of(host.network.timeout, &call, user.at, user.patience_factor());
     if let Some(end) = deadline.passed(began) {
@@ -155,7 +155,7 @@ async fn carrier(host: &Rc<TaskHost>, user: &mut User, call: &Call) -> Result<Ca
             spawn_local(Lane::carry(Rc::downgrade(&lane), *connection, times, || {}));
             let carrier = alone(user, call, &lane).await?;
             host.connected(user, Some(took));
-            carrier.ok_or_else(|| End::ConnectFailed.into())
+            carrier.ok_or_else(|| ExchangeEnd::ConnectFailed.into())
         }
     }
 }
@@ -192,9 +192,9 @@ fn settle(host: &TaskHost, desk: &Desk, user: Box<User>, answer: Result<Received
             let mut space = [("", &b""[..]); HEADERS_MAX];
             let outcome = match desk.inbox.response(&mut space) {
                 Some(ReceivedResponse { status, headers, body, length }) => {
-                    Outcome::answered(Answer { status, headers, body, length })
+                    ExchangeOutcome::answered(Answer { status, headers, body, length })
                 }
-                None => End::Broken.without_answer(),
+                None => ExchangeEnd::Broken.without_answer(),
             };
             pool.settle(user, outcome, now)
         }
@@ -202,7 +202,7 @@ fn settle(host: &TaskHost, desk: &Desk, user: Box<User>, answer: Result<Received
             let headers: Vec<(&str, &[u8])> =
                 headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
             let answer = Answer { status, headers: &headers, body: &body.bytes, length: body.length };
-            pool.settle(user, Outcome::answered(answer), now)
+            pool.settle(user, ExchangeOutcome::answered(answer), now)
         }
         Err(Lost { end, why, .. }) if why.is_empty() => pool.settle(user, end.without_answer(), now),
         Err(Lost { end, why, .. }) => pool.settle(user, end.without_answer().because(&why), now),

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     clock::RunClock,
-    host::{End, RequestDeadline, UserTask, said},
+    host::{ExchangeEnd, RequestDeadline, UserTask, said},
     http1::{Http1Error, Inbox, Known, Outgoing, Progress},
     persona::{Call, Connection as Habit, Method, Want},
 };
@@ -51,22 +51,22 @@ impl HttpExchange {
     }
 
     /// Stores the reason, and returns how the exchange ends.
-    fn because(&mut self, end: End, why: &impl fmt::Display) -> End {
+    fn because(&mut self, end: ExchangeEnd, why: &impl fmt::Display) -> ExchangeEnd {
         self.error.clear();
         // Writing into a String cannot fail.
         let _ = write!(self.error, "{why}");
         end
     }
 
-    fn broken(&mut self, why: &Http1Error) -> End {
-        let end = if matches!(why, Http1Error::Memory(_)) { End::OutOfMemory } else { End::Broken };
+    fn broken(&mut self, why: &Http1Error) -> ExchangeEnd {
+        let end = if matches!(why, Http1Error::Memory(_)) { ExchangeEnd::OutOfMemory } else { ExchangeEnd::Broken };
         self.because(end, why)
     }
 
     /// Sends the user's request and receives the answer, on the user's kept connection or a new one. Waits without
     /// blocking the thread. The user keeps a connection that can be used again.
-    pub(super) fn run(&mut self, fibers: &FiberPool, user: &mut User) -> End {
-        let Some(call) = user.call().cloned() else { return End::Broken };
+    pub(super) fn run(&mut self, fibers: &FiberPool, user: &mut User) -> ExchangeEnd {
+        let Some(call) = user.call().cloned() else { return ExchangeEnd::Broken };
         self.error.clear();
         let (net, now) = (&fibers.network, self.clock.now());
         let deadline = RequestDeadline::of(net.timeout, &call, user.at, user.patience_factor());
@@ -89,7 +89,7 @@ impl HttpExchange {
                     users.books.sends(user, now);
                     users.books.turned_back(user, &service);
                 });
-                return End::TurnedBack;
+                return ExchangeEnd::TurnedBack;
             }
         };
         let kept = user.connection.take().filter(|connection| {
@@ -111,7 +111,7 @@ impl HttpExchange {
         };
         if call.want == Want::Connection {
             user.connection = Some(connection).filter(|_| call.connection != Habit::Once);
-            return End::Connected;
+            return ExchangeEnd::Connected;
         }
         let end = self.converse(fibers, user, &mut connection, written, deadline);
         self.deadline.clear();
@@ -120,16 +120,16 @@ impl HttpExchange {
     }
 
     /// Passes on what an answer says of its task, and keeps a connection that can be used again for the user.
-    fn settle(&self, fibers: &FiberPool, user: &mut User, connection: Connection, route: &Route<'_>, end: End) {
-        if end == End::Answered {
+    fn settle(&self, fibers: &FiberPool, user: &mut User, connection: Connection, route: &Route<'_>, end: ExchangeEnd) {
+        if end == ExchangeEnd::Answered {
             if self.inbox.is_overfull() {
                 fibers.got_unasked();
             }
             route.slot.iter().for_each(|slot| slot.answered(&self.inbox));
         }
-        if matches!(end, End::TimedOut | End::GaveUp) {
+        if matches!(end, ExchangeEnd::TimedOut | ExchangeEnd::GaveUp) {
             connection.give_up();
-        } else if end == End::Answered && route.call.connection != Habit::Once && self.inbox.reusable() {
+        } else if end == ExchangeEnd::Answered && route.call.connection != Habit::Once && self.inbox.reusable() {
             user.connection = Some(connection);
         }
     }
@@ -163,17 +163,17 @@ impl HttpExchange {
         user: &mut User,
         route: &Route<'_>,
         began: Timestamp,
-    ) -> Result<(Connection, usize), End> {
+    ) -> Result<(Connection, usize), ExchangeEnd> {
         let routes = &fibers.network.routes;
         let (mut target, mut slot) = match &route.slot {
             Some(slot) => (slot.address, None),
-            None => routes.for_connection(route.call.class).ok_or(End::ConnectFailed)?,
+            None => routes.for_connection(route.call.class).ok_or(ExchangeEnd::ConnectFailed)?,
         };
         let mut tried = 0;
         loop {
             let connected = self.connect_to((target, slot.take()), fibers, user, route.deadline, began);
             tried += 1;
-            let dead = matches!(connected, Err(End::ConnectFailed | End::OutOfPorts));
+            let dead = matches!(connected, Err(ExchangeEnd::ConnectFailed | ExchangeEnd::OutOfPorts));
             match dead.then(|| routes.after(target, tried)).flatten() {
                 Some(next) => target = next,
                 None => return connected,
@@ -188,7 +188,7 @@ impl HttpExchange {
         user: &mut User,
         deadline: RequestDeadline,
         began: Timestamp,
-    ) -> Result<(Connection, usize), End> {
+    ) -> Result<(Connection, usize), ExchangeEnd> {
         let net = &fibers.network;
         let source = net.source(user.number, target);
         let way = Way { target, source, unix_socket: net.unix_socket.as_deref() };
@@ -217,18 +217,18 @@ impl HttpExchange {
                 Ok((connection, 0))
             }
             _ if over && deadline.at < connect_by => Err(deadline.end),
-            _ if over => Err(End::ConnectTimedOut),
+            _ if over => Err(ExchangeEnd::ConnectTimedOut),
             Err(error) => Err(self.no_connection(&error)),
-            Ok(_) => Err(End::ConnectFailed),
+            Ok(_) => Err(ExchangeEnd::ConnectFailed),
         }
     }
 
-    fn no_connection(&mut self, error: &io::Error) -> End {
+    fn no_connection(&mut self, error: &io::Error) -> ExchangeEnd {
         let end = match error.raw_os_error() {
-            Some(EADDRNOTAVAIL) => End::OutOfPorts,
-            Some(EMFILE | ENFILE) => End::OutOfDescriptors,
-            Some(ETIMEDOUT) => End::ConnectTimedOut,
-            _ => End::ConnectFailed,
+            Some(EADDRNOTAVAIL) => ExchangeEnd::OutOfPorts,
+            Some(EMFILE | ENFILE) => ExchangeEnd::OutOfDescriptors,
+            Some(ETIMEDOUT) => ExchangeEnd::ConnectTimedOut,
+            _ => ExchangeEnd::ConnectFailed,
         };
         self.because(end, &said(error))
     }
@@ -256,7 +256,7 @@ impl HttpExchange {
         connection: &mut Connection,
         written: usize,
         deadline: RequestDeadline,
-    ) -> End {
+    ) -> ExchangeEnd {
         self.inbox.clear();
         self.deadline.set(deadline.at, connection.raw());
         if written == 0 {
@@ -265,10 +265,10 @@ impl HttpExchange {
         }
         let read = match connection.write_all(&self.out[written..]) {
             Ok(()) => self.receive(connection),
-            Err(error) => self.because(End::Broken, &said(&error)),
+            Err(error) => self.because(ExchangeEnd::Broken, &said(&error)),
         };
         // An answer that was complete before the deadline is in time.
-        if read == End::Answered || !self.deadline.is_over() {
+        if read == ExchangeEnd::Answered || !self.deadline.is_over() {
             return read;
         }
         // The host itself caused the socket's error.
@@ -276,17 +276,17 @@ impl HttpExchange {
         deadline.end
     }
 
-    fn receive(&mut self, connection: &mut Connection) -> End {
+    fn receive(&mut self, connection: &mut Connection) -> ExchangeEnd {
         loop {
             let progress = match connection.read(self.inbox.room()) {
                 // The deadline shuts the socket down; its end must not count as the end of a body.
-                Ok(0) if self.deadline.is_over() => return End::TimedOut,
+                Ok(0) if self.deadline.is_over() => return ExchangeEnd::TimedOut,
                 Ok(0) => self.inbox.ended(),
                 Ok(count) => self.inbox.received(count),
-                Err(error) => return self.because(End::Broken, &said(&error)),
+                Err(error) => return self.because(ExchangeEnd::Broken, &said(&error)),
             };
             match progress {
-                Ok(Progress::Whole) => return End::Answered,
+                Ok(Progress::Whole) => return ExchangeEnd::Answered,
                 Ok(Progress::More) => {}
                 Err(error) => return self.broken(&error),
             }

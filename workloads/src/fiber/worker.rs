@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use super::{connection::Connection, deadline::Deadline, exchange::HttpExchange, pool::FiberPool};
 use crate::{
-    host::{End, Outcome, UserTask},
+    host::{ExchangeEnd, ExchangeOutcome, UserTask},
     http1::{HEADERS_MAX, ReceivedResponse},
     persona::Answer,
 };
@@ -40,15 +40,15 @@ impl Worker {
         while let Some(mut user) = next {
             let end = exchange.run(&self.fibers, &mut user);
             let now = self.fibers.clock.now();
-            if end != End::Answered && self.fibers.is_cutting() {
+            if end != ExchangeEnd::Answered && self.fibers.is_cutting() {
                 self.fibers.users(|users| users.cut(user, now));
                 return;
             }
             let sudden = end.is_sudden() || !user.has_begun();
             let mut space = [("", &b""[..]); HEADERS_MAX];
             let outcome = match exchange.inbox.response(&mut space) {
-                Some(ReceivedResponse { status, headers, body, length }) if end == End::Answered => {
-                    Outcome::answered(Answer { status, headers, body, length })
+                Some(ReceivedResponse { status, headers, body, length }) if end == ExchangeEnd::Answered => {
+                    ExchangeOutcome::answered(Answer { status, headers, body, length })
                 }
                 _ if exchange.error.is_empty() => end.without_answer(),
                 _ => end.without_answer().because(&exchange.error),

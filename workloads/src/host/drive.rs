@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use controllers::Timestamp;
 
-use super::{Allowance, Cut, StopFlag, UserCommands, UserPool};
+use super::{Allowance, StopFlag, UserCommands, UserPool};
 use crate::{
     health::{GapMeter, Health, ProcessSample, SenderMeter},
     measure::Window,
@@ -71,21 +71,20 @@ impl Driver {
     /// True if the run is over: arrivals stop with the plan or the stop flag, then requests in flight may drain, then
     /// they are cut off; at once where the rate could not be kept.
     pub(crate) fn is_done<C>(&mut self, pool: &mut UserPool<C>, now: Timestamp) -> bool {
-        let cut = self.stop.cut();
-        if cut > Cut::RunOn {
+        if self.stop.is_stopped() {
             pool.stop(now);
         }
         if !pool.is_over() {
             return pool.has_given_up(now);
         }
-        let drain = if cut > Cut::RunOn { self.drain.min(STOP_DRAIN) } else { self.drain };
+        let drain = if self.stop.is_stopped() { self.drain.min(STOP_DRAIN) } else { self.drain };
         let mut until = *self.drain_until.get_or_insert(now + drain);
         // On a busy machine the loop may come to this long after its time: time-outs that passed meanwhile are no cuts.
         if now >= until && !std::mem::replace(&mut self.last_call, true) {
             until = now + 2 * GapMeter::HEARTBEAT;
             self.drain_until = Some(until);
         }
-        pool.is_drained() || now >= until || cut == Cut::Now || pool.has_given_up(now)
+        pool.is_drained() || now >= until || self.stop.cuts_off() || pool.has_given_up(now)
     }
 
     /// The figures of the sending thread.

@@ -6,7 +6,7 @@ use crate::{
 
 /// How an exchange ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum ExchangeEnd {
     /// The answer is in the inbox.
     Answered,
     /// The connection is established, and nothing else was wanted.
@@ -31,7 +31,7 @@ pub(crate) enum End {
     TurnedBack,
 }
 
-impl End {
+impl ExchangeEnd {
     /// True if the exchange may have ended without a wait for the service: a user that goes on at once could do so for
     /// ever, and no other user would have a turn.
     pub(crate) fn is_sudden(self) -> bool {
@@ -47,7 +47,7 @@ impl End {
     }
 
     /// The reply to the user and the fate for the ledger, where no answer has come on a connection.
-    pub(crate) fn without_answer<'a>(self) -> Outcome<'a> {
+    pub(crate) fn without_answer<'a>(self) -> ExchangeOutcome<'a> {
         let (reply, fate) = match self {
             Self::ConnectTimedOut => (Reply::ConnectFailed, Fate::ConnectTimedOut),
             Self::ConnectFailed | Self::OutOfDescriptors | Self::OutOfPorts => {
@@ -66,15 +66,15 @@ impl End {
             Self::Broken => Some("the connection broke before the answer was whole"),
             _ => None,
         };
-        Outcome { end: self, reply, fate, error }
+        ExchangeOutcome { end: self, reply, fate, error }
     }
 }
 
 /// The result of an exchange.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Outcome<'a> {
+pub(crate) struct ExchangeOutcome<'a> {
     /// How the exchange ended.
-    pub(crate) end: End,
+    pub(crate) end: ExchangeEnd,
     /// The reply that the user is told.
     pub(crate) reply: Reply<'a>,
     /// The fate that the ledger is told, where the user has no answer to judge.
@@ -83,10 +83,10 @@ pub(crate) struct Outcome<'a> {
     pub(crate) error: Option<&'a str>,
 }
 
-impl<'a> Outcome<'a> {
+impl<'a> ExchangeOutcome<'a> {
     /// The service has answered; the user judges the answer.
     pub(crate) fn answered(answer: Answer<'a>) -> Self {
-        Self { end: End::Answered, reply: Reply::Answer(answer), fate: Fate::Failed, error: None }
+        Self { end: ExchangeEnd::Answered, reply: Reply::Answer(answer), fate: Fate::Failed, error: None }
     }
 
     /// Adds the text of the error.

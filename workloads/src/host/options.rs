@@ -1,15 +1,10 @@
-use std::{
-    fmt, io,
-    net::IpAddr,
-    path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicU8, Ordering::Relaxed},
-    },
-};
+use std::{io, net::IpAddr, path::PathBuf};
 
 use super::UserCommands;
-use crate::crowd_error::CrowdError;
+use crate::{
+    crowd_error::CrowdError,
+    plan::{HttpVersion, TlsOptions},
+};
 
 /// The options of a run that are not in its plan.
 #[derive(Debug, Clone)]
@@ -65,83 +60,6 @@ pub enum HostChoice {
     Fiber,
     /// Tasks: TLS and HTTP/2 as well.
     Async,
-}
-
-/// The version of HTTP that users speak.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum HttpVersion {
-    /// By ALPN with TLS; HTTP/1.1 without.
-    #[default]
-    Auto,
-    /// HTTP/1.1.
-    Http1,
-    /// HTTP/2, without TLS by prior knowledge (RFC 9113, section 3.3). Only the async host supports it.
-    Http2,
-}
-
-/// What a client with TLS trusts, and how it shows who it is.
-#[derive(Clone, Default)]
-pub struct TlsOptions {
-    /// Accept any certificate (such as the target's own, unsigned one).
-    pub insecure: bool,
-    /// Certificates of authorities in PEM, in place of the system's.
-    pub authorities: Option<Vec<u8>>,
-    /// The client's certificate and private key in PEM, one after the other.
-    pub identity: Option<Vec<u8>>,
-}
-
-/// A private key is in no message.
-impl fmt::Debug for TlsOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TlsOptions").field("insecure", &self.insecure).finish_non_exhaustive()
-    }
-}
-
-/// Ends a run from outside (Ctrl-C). Cloning gives another handle on the same flag.
-#[derive(Debug, Clone, Default)]
-pub struct StopFlag(Arc<AtomicU8>);
-
-/// The way in which a run is to be ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Cut {
-    /// It is not ended.
-    RunOn,
-    /// Arrivals stop, and requests in flight may end within the plan's drain time.
-    Drain,
-    /// Requests in flight are cut off.
-    Now,
-}
-
-impl StopFlag {
-    /// Not stopped.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Stops arrivals; requests in flight may end within the plan's drain time, 10 s at most. The report is partial.
-    pub fn stop(&self) {
-        self.0.fetch_max(1, Relaxed);
-    }
-
-    /// Also cuts off requests in flight.
-    pub fn stop_now(&self) {
-        self.0.fetch_max(2, Relaxed);
-    }
-
-    /// True if the run was stopped from outside.
-    #[must_use]
-    pub fn is_stopped(&self) -> bool {
-        self.cut() > Cut::RunOn
-    }
-
-    pub(crate) fn cut(&self) -> Cut {
-        match self.0.load(Relaxed) {
-            0 => Cut::RunOn,
-            1 => Cut::Drain,
-            _ => Cut::Now,
-        }
-    }
 }
 
 /// Why a plan could not be run. Nothing was sent.

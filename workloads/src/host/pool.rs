@@ -26,8 +26,8 @@ use crate::{
     behaviour::forbids_retry,
     client::note,
     crowd::{Crowd, User},
-    host::{End, Outcome},
-    http1::names::NOTE,
+    headers::NOTE,
+    host::{ExchangeEnd, ExchangeOutcome},
     measure::{Fate, Health, Intent, Report, UserStates, Window},
     persona::{Ending, Persona as _, Reply, Stay},
     plan::LoadPlan,
@@ -214,7 +214,7 @@ impl<C> UserPool<C> {
     pub(crate) fn settle(
         &mut self,
         mut user: Box<UserTask<C>>,
-        is: Outcome<'_>,
+        is: ExchangeOutcome<'_>,
         now: Timestamp,
     ) -> Option<Box<UserTask<C>>> {
         let UserPhase::InFlight(sending) = std::mem::take(&mut user.phase) else {
@@ -262,7 +262,7 @@ impl<C> UserPool<C> {
         self.active.now -= 1;
         self.frees(now);
         let UserPhase::InFlight(sending) = std::mem::take(&mut user.phase) else { return };
-        let is = Outcome { fate: Fate::InFlight, error: None, ..End::Broken.without_answer() };
+        let is = ExchangeOutcome { fate: Fate::InFlight, error: None, ..ExchangeEnd::Broken.without_answer() };
         self.books.wait_is_over(&user, &sending, &is);
         self.books.end_background(&sending, None);
         self.leave_gate(&mut user, sending.begun, Fate::InFlight, now);

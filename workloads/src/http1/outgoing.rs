@@ -1,6 +1,6 @@
 use std::{io::Write as _, time::Duration};
 
-use super::names::{ATTEMPT, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, DRAW, HOST, REQUEST_NUMBER, TIMEOUT_MS, USER};
+use crate::headers::{ATTEMPT, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, DRAW, HOST, REQUEST_NUMBER, TIMEOUT_MS, USER};
 
 /// Facts about a request that a run of ours tells its own service, and that service the services that it calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,8 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::{Budget, Http1Error, Inbox, Known, Limits, Outgoing, Progress, names};
+use super::{Budget, Http1Error, Inbox, Known, Limits, Outgoing, Progress};
+use crate::headers::is_reserved;
 
 /// Feeds `bytes` cut at these places, then the end of the stream if the response is still incomplete.
 fn read(bytes: &[u8], cuts: &[usize]) -> Result<(Inbox, Progress), Http1Error> {
@@ -278,7 +279,7 @@ fn every_header_that_is_written_has_a_reserved_name() {
     let head = text.split("\r\n\r\n").next().expect("a head");
     let written: Vec<&str> = head.lines().skip(1).map(|line| line.split(':').next().expect("a name")).collect();
     assert_eq!(written.len(), 12, "{written:?}");
-    let other: Vec<&&str> = written.iter().filter(|name| !names::is_reserved(name)).collect();
+    let other: Vec<&&str> = written.iter().filter(|name| !is_reserved(name)).collect();
     assert_eq!(other, [&crate::plan::CLASS_HEADER], "and the class itself");
-    assert!(names::is_reserved("x-dRAW") && !names::is_reserved("X-Plan"));
+    assert!(is_reserved("x-dRAW") && !is_reserved("X-Plan"));
 }

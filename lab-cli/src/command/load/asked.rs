@@ -16,8 +16,8 @@ use experiment::{
 };
 use url::Url;
 use workloads::{
-    HttpVersion, RunOptions, TlsOptions,
-    plan::{ArrivalLaw, Behaviour, ConnectionHabit, FailureRule, Target},
+    RunOptions,
+    plan::{ArrivalLaw, Behaviour, ConnectionHabit, FailureRule, HttpVersion, Target, TlsOptions},
     tls::authorities,
 };
 

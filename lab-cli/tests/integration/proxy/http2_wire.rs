@@ -8,7 +8,7 @@ use std::{
 };
 
 use rustls::{ClientConnection, StreamOwned, pki_types::ServerName};
-use workloads::{TlsOptions, tls::client_config};
+use workloads::{plan::TlsOptions, tls::client_config};
 
 pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 

@@ -11,7 +11,7 @@ use std::{
 
 use rustls::{ClientConnection, Stream, pki_types::ServerName};
 use serde_json::{Value, json};
-use workloads::{TlsOptions, tls::client_config};
+use workloads::{plan::TlsOptions, tls::client_config};
 
 use crate::proxy::{
     backend::Backend,

@@ -5,7 +5,7 @@ use controllers::Timestamp;
 use super::user::{InFlight, UserPhase, UserTask};
 use crate::{
     crowd::Crowd,
-    host::{End, Outcome},
+    host::{ExchangeEnd, ExchangeOutcome},
     measure::{CheckResult, Fate, Health, Intent, Numbers, Recorder, Report, TurnedBack, UserStates, Window},
     persona::{Call, Ending, Persona as _, Reply, Want},
     plan::LoadPlan,
@@ -116,11 +116,11 @@ impl Books {
     }
 
     /// Ends the wait for an answer: counts the answer, or the reason that there was none.
-    pub(super) fn wait_is_over<C>(&mut self, user: &UserTask<C>, sending: &InFlight, is: &Outcome<'_>) {
+    pub(super) fn wait_is_over<C>(&mut self, user: &UserTask<C>, sending: &InFlight, is: &ExchangeOutcome<'_>) {
         match is.end {
-            End::OutOfPorts => self.shortages.ports += 1,
-            End::OutOfDescriptors => self.shortages.descriptors += 1,
-            End::OutOfMemory => self.shortages.memory += 1,
+            ExchangeEnd::OutOfPorts => self.shortages.ports += 1,
+            ExchangeEnd::OutOfDescriptors => self.shortages.descriptors += 1,
+            ExchangeEnd::OutOfMemory => self.shortages.memory += 1,
             _ => {}
         }
         let number = sending.number.filter(|_| sending.written);

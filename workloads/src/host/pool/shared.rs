@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     crowd::User,
-    host::{End, RequestDeadline},
+    host::{ExchangeEnd, RequestDeadline},
     plan::{ConnectionHabit, LoadPlan},
 };
 
@@ -77,7 +77,7 @@ impl<C> UserPool<C> {
             let deadline =
                 user.call().map(|call| RequestDeadline::of(shared.timeout, call, user.at, user.patience_factor()));
             if let Some(end) = deadline.and_then(|deadline| deadline.passed(now)) {
-                let why = if end == End::GaveUp { NeverSent::GaveUp } else { NeverSent::TimedOut };
+                let why = if end == ExchangeEnd::GaveUp { NeverSent::GaveUp } else { NeverSent::TimedOut };
                 user = self.never_sent(user, why, now)?;
             }
         }

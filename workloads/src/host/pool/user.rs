@@ -5,7 +5,7 @@ use controllers::{JobId, Note, RetryHint, Timestamp};
 use crate::{
     client::{Member, Pass},
     crowd::User,
-    host::Outcome,
+    host::ExchangeOutcome,
     measure::{Fate, Ticket},
     persona::{Call, Draws, Pause, Persona as _, Reply},
 };
@@ -125,7 +125,7 @@ impl NeverSent {
 
 impl Setback {
     /// Notes how a request has ended. A time-out is no setback: it has taken its time.
-    pub(super) fn note(&mut self, is: &Outcome<'_>) {
+    pub(super) fn note(&mut self, is: &ExchangeOutcome<'_>) {
         self.unanswered = matches!(is.fate, Fate::ConnectFailed | Fate::Broken);
         self.in_a_row = if self.unanswered { self.in_a_row.saturating_add(1) } else { 0 };
     }

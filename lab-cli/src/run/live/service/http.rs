@@ -10,8 +10,8 @@ use std::{
 use reqwest::{Client, header::HeaderMap, redirect::Policy};
 use tokio::{runtime, time};
 use workloads::{
-    HttpVersion, RunOptions, TlsOptions,
-    plan::Target,
+    RunOptions,
+    plan::{HttpVersion, Target, TlsOptions},
     tls::{client_config, said},
 };
 
