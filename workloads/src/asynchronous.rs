@@ -20,6 +20,10 @@ mod worker;
 use std::{cell::RefCell, rc::Rc};
 
 use controllers::Timestamp;
+use health::{
+    DescriptorMeter, GapMeter, ProcessSample,
+    clock::{RunClock, wall},
+};
 use tokio::{
     sync::{Notify, watch},
     task::{JoinSet, LocalSet},
@@ -27,11 +31,9 @@ use tokio::{
 
 use crate::{
     background::BackgroundRole,
-    clock::{RunClock, wall},
     crowd::Crowd,
-    health::{DescriptorMeter, GapMeter, Health, ProcessSample},
     host::{Driver, RunError, RunOptions, StopFlag, UserPool, check},
-    measure::{Report, Window},
+    measure::{Health, Report, Window},
     plan::{ConnectionHabit, Load, LoadPlan},
 };
 use alarm::Alarm;

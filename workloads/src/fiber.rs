@@ -22,12 +22,11 @@ mod worker;
 use std::sync::{Arc, mpsc};
 
 use controllers::Timestamp;
+use health::{ProcessSample, clock::RunClock};
 use socket2::SockAddr;
 
 use crate::{
-    clock::RunClock,
     crowd::Crowd,
-    health::ProcessSample,
     host::{Driver, MEMORY_FOR_ANSWERS, RunError, RunOptions, SourceAddresses, StopFlag, UserPool, check},
     http1::{Budget, Limits},
     measure::{Health, Report, Window},

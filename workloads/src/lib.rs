@@ -9,19 +9,12 @@ pub mod background;
 pub mod balance;
 pub mod behaviour;
 pub mod client;
-#[expect(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    reason = "hosts need to know the time: they read it here"
-)]
-pub mod clock;
 pub mod crowd;
 mod crowd_error;
 mod expected;
 #[cfg(feature = "live")]
 mod fiber;
 pub mod headers;
-pub mod health;
 pub mod host;
 pub mod http1;
 pub mod mail;

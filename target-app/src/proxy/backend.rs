@@ -17,9 +17,9 @@ use http::{HeaderMap, Response, request::Parts};
 use hyper::body::Incoming;
 use workloads::balance::{LOAD_METRICS, LoadReport, Picker};
 
+use self::health::Health;
 use connect::Connector;
 pub(super) use driven::Driven;
-use health::Health;
 use pool::Pool;
 use sender::Sender;
 

@@ -7,6 +7,8 @@ use tokio::{
     task::JoinError,
 };
 
+use health::{DescriptorMeter, clock::RunClock};
+
 use super::{
     connect::{Connector, Opened},
     desk::{Client, Desk},
@@ -14,8 +16,6 @@ use super::{
     lost::Lost,
 };
 use crate::{
-    clock::RunClock,
-    health::DescriptorMeter,
     host::{MEMORY_FOR_ANSWERS, RunError, RunOptions, UserPool, UserTask},
     http1::{Budget, Inbox, Limits},
     plan::LoadPlan,

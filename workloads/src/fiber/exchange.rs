@@ -6,6 +6,7 @@ use std::{
 };
 
 use controllers::Timestamp;
+use health::clock::RunClock;
 use nix::libc::{EADDRNOTAVAIL, EMFILE, ENFILE, ETIMEDOUT};
 
 use super::{
@@ -16,7 +17,6 @@ use super::{
     routes::{Destination, TaskSlot},
 };
 use crate::{
-    clock::RunClock,
     host::{ExchangeEnd, RequestDeadline, UserTask, said},
     http1::{Http1Error, Inbox, Known, Outgoing, Progress},
     persona::{Call, Connection as Habit, Method, Want},

@@ -5,15 +5,14 @@ use std::{
 };
 
 use controllers::Timestamp;
+use health::{GapMeter, clock::wall};
 use may::coroutine;
 use nix::sys::epoll::EpollEvent;
 
 use super::{pool::FiberPool, watch::Watch, worker::Worker};
 use crate::{
-    clock::wall,
-    health::{GapMeter, Health},
     host::Driver,
-    measure::Window,
+    measure::{Health, Window},
 };
 
 /// Wake-ups are rounded up to multiples of this: one wake-up for each of 70 000 requests a second would take a core by

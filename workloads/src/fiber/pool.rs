@@ -9,11 +9,11 @@ use std::{
 };
 
 use controllers::Timestamp;
+use health::clock::RunClock;
 use may::coroutine::{self, Coroutine};
 
 use super::{connection::Connection, deadline::Deadline, network::Network, runtime};
 use crate::{
-    clock::RunClock,
     host::{UserPool, UserTask},
     measure::{Health, Report},
 };

@@ -1,12 +1,10 @@
 use std::time::Duration;
 
 use controllers::Timestamp;
+use health::{GapMeter, ProcessSample, SenderMeter};
 
 use super::{Allowance, StopFlag, UserCommands, UserPool};
-use crate::{
-    health::{GapMeter, Health, ProcessSample, SenderMeter},
-    measure::Window,
-};
+use crate::measure::{Health, Window};
 
 /// The longest drain of a run that is stopped from outside.
 const STOP_DRAIN: Duration = Duration::from_secs(10);

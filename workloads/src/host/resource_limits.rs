@@ -10,10 +10,7 @@ use nix::{
 };
 
 use super::options::{RunError, RunOptions};
-use crate::{
-    health,
-    plan::{ConnectionHabit, Load, LoadPlan},
-};
+use crate::plan::{ConnectionHabit, Load, LoadPlan};
 
 /// Descriptors reserved for everything else: the process's own files, the scheduler, the control connection.
 const RESERVED_DESCRIPTORS: u64 = 64;

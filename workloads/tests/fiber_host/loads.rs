@@ -325,10 +325,10 @@ fn a_policy_of_the_users_own_sees_the_wall_clock() {
             other => panic!("{other:?}"),
         }
     };
-    let before = note(workloads::clock::wall());
+    let before = note(health::clock::wall());
     plan.client = Some(spec.clone());
     let report = go_for(1, &plan);
     assert_eq!(report.total.measured.served, 1);
     let head = server.join().expect("it was asked");
-    assert!(head.contains(&before) || head.contains(&note(workloads::clock::wall())), "{head} without {before}");
+    assert!(head.contains(&before) || head.contains(&note(health::clock::wall())), "{head} without {before}");
 }

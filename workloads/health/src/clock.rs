@@ -1,4 +1,4 @@
-//! The one place in this crate that reads a clock. Hosts read it, and pass the time to users.
+//! The one place that reads a clock for users. Hosts read it, and pass the time on.
 
 use std::time::{Duration, Instant};
 

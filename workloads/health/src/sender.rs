@@ -1,8 +1,9 @@
 use std::time::Duration;
 
 use controllers::Timestamp;
+use measure::Health;
 
-use super::{ClockMeter, GapMeter, Health, MachineSample, ThreadMeter, ThreadSample};
+use super::{ClockMeter, GapMeter, MachineSample, ThreadMeter, ThreadSample};
 use crate::clock::ClockReadings;
 
 /// The sleep from which on the sender's wait for its core is read when it wakes.

@@ -1,9 +1,9 @@
 use std::time::Duration;
 
 use controllers::Timestamp;
+use measure::{Distribution, Percentile, Stall, StallCause};
 
-use super::{MachineSample, Stall, StallCause, ThreadSample};
-use crate::measure::{Distribution, Percentile};
+use super::{MachineSample, ThreadSample};
 
 /// Detects that the sender's loop woke late, and finds the cause.
 ///
