@@ -7,13 +7,10 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
+use senders::http1::{HEADERS_MAX, Inbox, Limits, Outgoing, Progress};
 use service_core::mail::CorpusSpec;
 use target_app::mail::corpus;
-use workloads::{
-    http1::{HEADERS_MAX, Inbox, Limits, Outgoing, Progress},
-    page::ScannedPage,
-    plan::Account,
-};
+use workloads::{page::ScannedPage, plan::Account};
 
 use super::copy::{Answer, Answers, key};
 

@@ -96,7 +96,7 @@ impl OwnService {
         let of_file = |path: &PathBuf| {
             let pem = named_file::text(path)?.into_bytes();
             #[cfg(feature = "live")]
-            workloads::tls::authorities(&pem).map_err(|problem| format!("{}: {problem}", path.display()))?;
+            senders::tls::authorities(&pem).map_err(|problem| format!("{}: {problem}", path.display()))?;
             Ok::<_, String>(pem)
         };
         let authorities = self.cacert.as_ref().map(of_file).transpose()?;

@@ -8,6 +8,7 @@ use std::{
 use analysis::FolderError;
 #[cfg(feature = "live")]
 use target_app::{control::client::ControlError, mail::corpus::CorpusError};
+use workloads::crowd::CrowdError;
 
 /// The reason why a run could not be carried out.
 #[derive(Debug, thiserror::Error)]
@@ -68,9 +69,13 @@ pub enum RunFailure {
     /// The target did something else than it should.
     #[error("the target: {0}")]
     Target(String),
-    /// The load could not be produced.
+    /// Users of the load cannot be made.
     #[error(transparent)]
-    Load(#[from] workloads::RunError),
+    Crowd(#[from] CrowdError),
+    /// The load could not be produced.
+    #[cfg(feature = "live")]
+    #[error(transparent)]
+    Load(#[from] senders::RunError),
     /// The machine is slower than the capacity that was asked for.
     #[error(
         "the target serves {measured:.0} requests a second without extra work, and a capacity of {wanted:.0}/s was asked for: \

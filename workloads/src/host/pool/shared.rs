@@ -100,7 +100,7 @@ impl<C> UserPool<C> {
     }
 
     /// Sets the number of requests that the connections carry at once, where it is not their own number.
-    pub(crate) fn set_places(&mut self, places: Option<u32>) {
+    pub fn set_places(&mut self, places: Option<u32>) {
         self.connections.iter_mut().for_each(|shared| shared.most = places);
     }
 
@@ -114,7 +114,7 @@ impl<C> UserPool<C> {
 
 impl<C> UserTask<C> {
     /// True unless the user is a background client, which has a connection of its own.
-    pub(crate) fn shares(&self) -> bool {
+    pub fn shares(&self) -> bool {
         !matches!(self.persona, User::Background(_))
     }
 }
