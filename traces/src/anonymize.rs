@@ -51,11 +51,7 @@ fn without_names<'r>(record: &Record<'r>, key: &Pseudonyms) -> Record<'r> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        import::{FileTally, Tally},
-        pseudonym::Key,
-        trace::Names,
-    };
+    use crate::{pseudonym::Key, tally::FileTally, trace::Names};
 
     #[test]
     fn no_canary_survives_and_sizes_do() {

@@ -10,7 +10,7 @@ pub(crate) const OTHERS: &str = "others";
 
 /// Counts a name, or adds it to the others if there are too many already. Names are cut to 32 characters, with
 /// `?` for control characters.
-pub(crate) fn count(names: &mut BTreeMap<String, u64>, name: &str) {
+pub fn count(names: &mut BTreeMap<String, u64>, name: &str) {
     if let Some(count) = names.get_mut(name) {
         *count += 1;
         return;

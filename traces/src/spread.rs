@@ -57,7 +57,7 @@ impl UserSpread {
 
 /// Counts requests by user.
 #[derive(Debug, Default)]
-pub(crate) struct UserRequests {
+pub struct UserRequests {
     by_user: HashMap<u64, u64>,
     busiest: u64,
 }
@@ -76,6 +76,7 @@ impl UserRequests {
     }
 
     /// The number of users, and the requests of the one who has most.
+    #[must_use]
     pub fn found(&self) -> (u64, u64) {
         (self.by_user.len() as u64, self.busiest)
     }

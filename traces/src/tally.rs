@@ -5,10 +5,16 @@ use std::{collections::BTreeMap, fmt::Display};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::web::LeftOut;
+use crate::{LeftOut, spread::UserSpread};
 
 /// The largest number of files with a row of their own: the account is one line of a trace, whose length is bounded.
 const FILES: usize = 32;
+
+/// The format of a browser's recording. It has one user by nature.
+pub const HAR: &str = "HAR";
+
+/// The format of a list of requests with times. It has one user by nature.
+pub const SCRIPT: &str = "h2load timing script";
 
 /// The largest number of positions that are named; further ones are only counted.
 const EXAMPLES: usize = 5;
@@ -144,13 +150,14 @@ pub struct FileTally {
 
 impl Tally {
     /// The number of files with accounts.
-    pub(crate) fn count_files(&self) -> u32 {
+    #[must_use]
+    pub fn count_files(&self) -> u32 {
         let more = self.more.map_or(0, |more| more.files);
         u32::try_from(more).unwrap_or(u32::MAX).saturating_add(u32::try_from(self.files.len()).unwrap_or(u32::MAX))
     }
 
     /// Adds the account of a file.
-    pub(crate) fn add(&mut self, file: FileTally) {
+    pub fn add(&mut self, file: FileTally) {
         let over = if self.files.len() < FILES {
             self.files.push(file);
             return;
@@ -169,6 +176,19 @@ impl Tally {
         more.understood += over.understood;
         more.beside += over.beside;
         more.not_understood += over.not_understood;
+    }
+
+    /// How its actions are spread over users.
+    #[must_use]
+    pub fn spread(&self) -> UserSpread {
+        UserSpread {
+            users: self.users,
+            requests: self.actions,
+            busiest: self.busiest,
+            sessions: self.sessions,
+            login_only: self.login_only,
+            of_one: self.files.iter().all(|file| [HAR, SCRIPT].contains(&&*file.format)),
+        }
     }
 
     /// The number of commands that were read.
@@ -201,7 +221,7 @@ impl FileTally {
     }
 
     /// Counts a unit that should have been understood.
-    pub(crate) fn complain(&mut self, place: &dyn Display, problem: &str) {
+    pub fn complain(&mut self, place: &dyn Display, problem: &str) {
         self.not_understood += 1;
         if self.examples.len() < EXAMPLES {
             self.examples.push(format!("{place}: {problem}"));

@@ -1,23 +1,13 @@
-//! Hosts: they run user machines against a real service.
-//!
-//! [`run`](crate::run()) is the entry point. The fiber host speaks plain HTTP/1.1 at little cost; the async host speaks TLS and
-//! HTTP/2 as well. Both keep the same ledgers of the same users.
+//! The part of a host that all hosts share: its users, and how their exchanges end.
 
-mod addresses;
 mod commands;
 mod deadline;
-mod drive;
 mod end;
-mod options;
 mod pool;
-mod resource_limits;
+mod stop;
 
-pub(crate) use addresses::{Addresses, SourceAddresses, said};
 pub use commands::{UserCommand, UserCommandError, UserCommands};
-pub(crate) use deadline::RequestDeadline;
-pub(crate) use drive::Driver;
-pub(crate) use end::{End, Outcome};
-pub(crate) use options::Cut;
-pub use options::{HostChoice, HttpVersion, RunError, RunOptions, StopFlag, TlsOptions};
-pub(crate) use pool::{UserPool, UserTask};
-pub(crate) use resource_limits::{Allowance, MEMORY_FOR_ANSWERS, check};
+pub use deadline::RequestDeadline;
+pub use end::{ExchangeEnd, ExchangeOutcome};
+pub use pool::{UserPool, UserTask};
+pub use stop::StopFlag;

@@ -1,54 +1,30 @@
-//! The load on a service: user machines, arrivals, measurement, and the hosts that send.
+//! The load on a service, without I/O: user machines, arrivals, plans, and the host of users in virtual time.
 #![warn(missing_docs)]
-#![cfg_attr(not(feature = "live"), expect(dead_code, unused_imports, reason = "the live hosts use it"))]
 
 pub mod arrivals;
-#[cfg(feature = "live")]
-mod asynchronous;
 pub mod background;
 pub mod balance;
 pub mod behaviour;
 pub mod client;
-#[expect(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    reason = "hosts need to know the time: they read it here"
-)]
-pub mod clock;
 pub mod crowd;
 mod crowd_error;
 mod expected;
-#[cfg(feature = "live")]
-mod fiber;
-pub mod health;
+pub mod headers;
 pub mod host;
-pub mod http1;
 pub mod mail;
-#[cfg(feature = "live")]
-pub mod null;
 pub mod page;
 pub mod persona;
 pub mod plan;
 pub mod replay;
-#[cfg(feature = "live")]
-mod run;
 pub mod schedule;
 pub mod script;
 pub mod sim;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod text;
-#[cfg(feature = "live")]
-pub mod tls;
 pub mod url;
 
-#[cfg(feature = "live")]
-pub use asynchronous::Http1Connection;
 pub use crowd::{Crowd, User};
-pub use host::{
-    HostChoice, HttpVersion, RunError, RunOptions, StopFlag, TlsOptions, UserCommand, UserCommandError, UserCommands,
-};
+pub use host::{StopFlag, UserCommand, UserCommandError, UserCommands};
 pub use measure;
-#[cfg(feature = "live")]
-pub use run::run;
 pub use schedule::Schedule;

@@ -243,7 +243,7 @@ pub struct Answer<'a> {
     pub status: u16,
     /// Header lines in order.
     pub headers: &'a [(&'a str, &'a [u8])],
-    /// The body, as far as users read it ([`Limits::kept`](crate::http1::Limits::kept)).
+    /// The body, as far as users read it ([`Users::bytes_read`](crate::plan::Users::bytes_read)).
     pub body: &'a [u8],
     /// The bytes of the body, read or not.
     pub length: usize,

@@ -6,6 +6,7 @@ mod client;
 mod measured;
 mod script;
 mod task_list;
+mod transport;
 mod users;
 
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
@@ -23,11 +24,12 @@ pub use script::{
     ValueSource,
 };
 pub use task_list::TaskList;
+pub use transport::{HttpVersion, TlsOptions};
 pub use users::{MailUsers, UrlRequest, UrlUsers, Users};
 
 use crate::{
     background::BackgroundRole,
-    http1::names::{CRITICALITY, CUSTOMER},
+    headers::{CRITICALITY, CUSTOMER},
     replay::{Pace, ReplaySessions},
 };
 
@@ -111,7 +113,7 @@ pub const CLASS_HEADER: &str = "User-Class";
 impl Marks {
     /// All header lines, each whole, that mark a user of a class: the class itself too, unless it is 0. By class, 0 to
     /// 255.
-    pub(crate) fn lines(&self) -> Vec<String> {
+    pub fn lines(&self) -> Vec<String> {
         let class_header = self.class_header.as_deref().unwrap_or(CLASS_HEADER);
         let of = |class: Class| {
             let mut lines = String::new();

@@ -12,10 +12,11 @@ use nix::sys::{
     resource::{UsageWho, getrusage},
     time::TimeValLike,
 };
+use senders::RunOptions;
 use tempfile::TempDir;
 use traces::Think;
 use workloads::{
-    RunOptions, StopFlag,
+    StopFlag,
     plan::{Account, Load, LoadPlan, MailUsers, Phase, Target, Users},
 };
 
@@ -177,7 +178,7 @@ pub fn users(address: &str, seconds: &str, accounts: &str) -> Result<(), String>
         drain: Duration::from_secs(2),
         ..LoadPlan::new(Target::at(address.parse().map_err(|_| "address")?), users, phases)
     };
-    let report = workloads::run(&plan, &RunOptions::default(), |_| {}, &StopFlag::new()).map_err(|e| e.to_string())?;
+    let report = senders::run(&plan, &RunOptions::default(), |_| {}, &StopFlag::new()).map_err(|e| e.to_string())?;
     let ledger = &report.total.measured;
     let served = ledger.served + ledger.served_late;
     if ledger.sent != served {

@@ -8,12 +8,9 @@ use std::{
 };
 
 use arashi::corpus;
+use senders::http1::{HEADERS_MAX, Inbox, Limits, Outgoing, Progress};
 use service_core::mail::CorpusSpec;
-use workloads::{
-    http1::{HEADERS_MAX, Inbox, Limits, Outgoing, Progress},
-    page::ScannedPage,
-    plan::Account,
-};
+use workloads::{page::ScannedPage, plan::Account};
 
 use super::copy::{Answer, Answers, key};
 

@@ -2,7 +2,7 @@
 //! no figure would tell.
 
 use controllers::{Class, ClassRule};
-use workloads::{http1::names::is_reserved, plan::CLASS_HEADER};
+use workloads::{headers::is_reserved, plan::CLASS_HEADER};
 
 use super::{
     plan::{TargetPlan, UsersPlan, classes},

@@ -8,7 +8,7 @@ use std::{
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use url::Url;
-use workloads::{HttpVersion, TlsOptions};
+use workloads::plan::{HttpVersion, TlsOptions};
 
 use super::{
     exported_metrics::ExportedMetrics,
@@ -96,7 +96,7 @@ impl OwnService {
         let of_file = |path: &PathBuf| {
             let pem = named_file::text(path)?.into_bytes();
             #[cfg(feature = "live")]
-            workloads::tls::authorities(&pem).map_err(|problem| format!("{}: {problem}", path.display()))?;
+            senders::tls::authorities(&pem).map_err(|problem| format!("{}: {problem}", path.display()))?;
             Ok::<_, String>(pem)
         };
         let authorities = self.cacert.as_ref().map(of_file).transpose()?;
@@ -238,9 +238,9 @@ mod tests {
         let text = serde_json::to_string(&found).expect("JSON");
         assert_eq!(text, r#"{"url":"https://127.0.0.1:1","ready":"/","insecure":true,"http2":true}"#);
         let (tls, version) = found.transport().expect("no file is named");
-        assert!(tls.insecure && tls.authorities.is_none() && version == workloads::HttpVersion::Http2);
+        assert!(tls.insecure && tls.authorities.is_none() && version == workloads::plan::HttpVersion::Http2);
         let plain = own("{url: \"http://127.0.0.1:1\"}").expect("it is good");
-        assert_eq!(plain.transport().expect("no file is named").1, workloads::HttpVersion::Auto);
+        assert_eq!(plain.transport().expect("no file is named").1, workloads::plan::HttpVersion::Auto);
     }
 
     #[test]

@@ -8,11 +8,11 @@ use std::{
 
 use analysis::text::{suggestion, without_os_numbers};
 use schemars::json_schema;
-use traces::{
-    import::Format,
-    pack,
+use trace_import::{
+    Format,
     web::{BYTE_ORDER_MARK, place_of},
 };
+use traces::pack;
 use url::Url;
 use workloads::{persona::Method, plan::UrlRequest, url::MOST_REQUESTS};
 

@@ -12,7 +12,7 @@ use analysis::{
     text::suggestion,
 };
 use schemars::json_schema;
-use traces::web::place_of;
+use trace_import::web::place_of;
 use url::Url;
 
 use super::{

@@ -6,12 +6,12 @@
 use std::{collections::BTreeMap, io::Read};
 
 use analysis::text::without_os_numbers;
+use trace_import::web::{
+    ContainerLog, HarEntry, HarError, HarFound, LoggedRequest, PostData, RequestTime, main_host, place_of, read_har,
+};
 use traces::{
+    LeftOut,
     lines::{Line, Lines},
-    web::{
-        ContainerLog, HarEntry, HarError, HarFound, LeftOut, LoggedRequest, PostData, RequestTime, main_host, place_of,
-        read_har,
-    },
 };
 use url::Url;
 use workloads::{persona::Method, plan::UrlRequest, url::MOST_REQUESTS};

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, str::FromStr as _, time::Duration};
 
 use clap::{Args, Subcommand};
-use traces::web::RequestTime;
+use trace_import::web::RequestTime;
 
 use super::{
     output::Output,
@@ -142,5 +142,5 @@ pub struct AnonymizeArgs {
 }
 
 fn zone(text: &str) -> Result<i32, String> {
-    traces::import::zone_seconds(text).ok_or_else(|| "write how far it is ahead of UTC: +01:00, -05:30".to_owned())
+    trace_import::zone_seconds(text).ok_or_else(|| "write how far it is ahead of UTC: +01:00, -05:30".to_owned())
 }

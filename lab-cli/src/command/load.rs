@@ -16,10 +16,8 @@ use std::time::Duration;
 
 use analysis::{arm_metrics, histograms, report::csv, text::scrubbed};
 use measure::{Report, Window};
-use workloads::{
-    RunError, RunOptions,
-    plan::{LoadPlan, Target},
-};
+use senders::{RunError, RunOptions};
+use workloads::plan::{LoadPlan, Target};
 
 pub(super) use self::text::ReportedLoad;
 use self::{
@@ -159,7 +157,7 @@ fn end_of(loaded: &LoadResult) -> End {
 /// Replays on a service: runs the plan until it is over, or until it is interrupted: requests in flight are then cut off.
 pub(super) fn run(plan: &LoadPlan, options: &RunOptions) -> Result<(Report, StopSignal), Failure> {
     let stop = StopSignal::listen_and_cut(restore).map_err(Failure::because)?;
-    let report = workloads::run(plan, options, |_| {}, &stop.fresh_flag()).map_err(|error| match error {
+    let report = senders::run(plan, options, |_| {}, &stop.fresh_flag()).map_err(|error| match error {
         // What was typed cannot be sent.
         RunError::Crowd(problem) => Failure::usage(problem),
         other => Failure::because(other),

@@ -7,8 +7,8 @@ use experiment::{
     plan::{Cut, Recording},
     recording,
 };
+use senders::RunOptions;
 use workloads::{
-    RunOptions,
     plan::{Behaviour, FailureRule, LoadPlan, Phase, UrlUsers, Users},
     replay::Pace,
     url::PLACES,

@@ -6,6 +6,7 @@ use std::{
 };
 
 use analysis::FolderError;
+use workloads::crowd::CrowdError;
 #[cfg(feature = "live")]
 use {arashi::corpus::CorpusError, live_service::control::client::ControlError};
 
@@ -68,9 +69,13 @@ pub enum RunFailure {
     /// The target did something else than it should.
     #[error("the target: {0}")]
     Target(String),
-    /// The load could not be produced.
+    /// Users of the load cannot be made.
     #[error(transparent)]
-    Load(#[from] workloads::RunError),
+    Crowd(#[from] CrowdError),
+    /// The load could not be produced.
+    #[cfg(feature = "live")]
+    #[error(transparent)]
+    Load(#[from] senders::RunError),
     /// The machine is slower than the capacity that was asked for.
     #[error(
         "the target serves {measured:.0} requests a second without extra work, and a capacity of {wanted:.0}/s was asked for: \

@@ -27,8 +27,9 @@ use experiment::{
     resolve,
 };
 use measure::{Report, Window};
+use senders::RunOptions;
 use workloads::{
-    RunOptions, StopFlag,
+    StopFlag,
     plan::{LoadPlan, Target},
 };
 
@@ -133,7 +134,7 @@ pub fn run_load(
     let mut failure = None;
     let options = RunOptions { second_times: true, ..request.options.clone() };
     let neighbours = neighbours(&plan.target, &options)?;
-    let report = workloads::run(
+    let report = senders::run(
         &plan,
         &options,
         |window| {

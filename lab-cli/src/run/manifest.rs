@@ -99,8 +99,8 @@ impl Host {
             generator_cpu: cpus.generator,
             target_cpu: cpus.target,
             kernel: kernel.map(|text| text.trim().to_owned()).unwrap_or_default(),
-            clocksource: workloads::clock::clock_source(),
-            descriptor_limit: workloads::health::descriptor_limit(),
+            clocksource: health::clock::clock_source(),
+            descriptor_limit: health::descriptor_limit(),
             debug_build: cfg!(debug_assertions),
         }
     }

@@ -3,12 +3,10 @@
 use std::{collections::BTreeMap, time::Instant};
 
 use analysis::live::{GeneratorSecond, ReportedTimes, StageSecond, TargetSecond, TimelineSecond};
+use health::{ProcessSample, ProcessSize, open_descriptors};
 use measure::{ClientGauges, Reported, Times, Window};
 use spec::wire::{Gauges, StageGauges};
-use workloads::{
-    health::{ProcessSample, ProcessSize, open_descriptors},
-    plan::LoadPlan,
-};
+use workloads::plan::LoadPlan;
 
 /// Makes seconds: counters of both sides become counts of one second.
 #[derive(Debug)]

@@ -19,8 +19,8 @@ use nix::{
     },
     unistd::Pid,
 };
+use senders::null::Null;
 use serde_json::Value;
-use workloads::null::Null;
 
 use crate::{alone, program};
 

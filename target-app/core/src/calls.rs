@@ -17,7 +17,7 @@ use controllers::{ClassRule, Note, Random, RetryHint, Seeded, Tags, random::mix,
 use workloads::{
     balance::{LOAD_METRICS, LoadReport},
     client::note,
-    http1::names::{CRITICALITY, CUSTOMER, NOTE, TIMEOUT_MS, USER},
+    headers::{CRITICALITY, CUSTOMER, NOTE, TIMEOUT_MS, USER},
 };
 
 pub use attempt::AttemptEnd;

@@ -2,7 +2,7 @@
 
 use controllers::Note;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use workloads::http1::names::NOTE;
+use workloads::headers::NOTE;
 
 /// The note of the sender's policy.
 static NOTE_NAME: HeaderName = HeaderName::from_static(NOTE);

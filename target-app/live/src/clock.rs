@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use controllers::{Timestamp, UnixSeconds};
-use workloads::clock::wall;
+use health::clock::wall;
 
 /// Time since the process began to serve. Copies show the same time.
 #[derive(Debug, Clone, Copy)]

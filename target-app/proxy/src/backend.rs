@@ -19,9 +19,9 @@ use live_service::{clock::ServiceClock, stage::lock};
 use spec::proxy::ProxySpec;
 use workloads::balance::{LOAD_METRICS, LoadReport, Picker};
 
+use self::health::Health;
 use connect::Connector;
 pub(super) use driven::Driven;
-use health::Health;
 use pool::Pool;
 use sender::Sender;
 

@@ -231,7 +231,7 @@ impl Exchange<'_> {
     /// since the head goes before the request ends. It takes the place of a backend's, which is further from the client.
     fn annotate(&self, headers: &mut HeaderMap, note: Option<Note>) {
         if let Some(Note(number)) = note.or_else(|| self.proxy.admission.gate.last_note()) {
-            headers.insert(workloads::http1::names::NOTE, number.into());
+            headers.insert(workloads::headers::NOTE, number.into());
         }
     }
 

@@ -24,7 +24,7 @@ use spec::{
     services::CallSpec,
 };
 use workloads::{
-    http1::names::NOTE,
+    headers::NOTE,
     plan::{ClientPolicy, ClientScope},
 };
 

@@ -7,9 +7,10 @@ use rustls::{
     crypto::ring,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
 };
+use senders::tls::client_config;
 use spec::proxy::TlsSpec;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
-use workloads::{TlsOptions, tls::client_config};
+use workloads::plan::TlsOptions;
 
 use super::error::ProxyError;
 

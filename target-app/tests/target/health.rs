@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use controllers::Class;
+use senders::{HostChoice, RunOptions, run};
 use spec::{HealthChecks, TargetSpec};
 use workloads::{
-    HostChoice, RunOptions, StopFlag,
+    StopFlag,
     background::BackgroundRole,
     plan::{ArrivalLaw, Load, Target},
-    run,
     testing::url_plan,
 };
 

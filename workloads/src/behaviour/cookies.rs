@@ -1,6 +1,6 @@
 //! Cookies that a user carries from page to page.
 
-use crate::{http1::names::COOKIE, persona::Answer};
+use crate::{headers::COOKIE, persona::Answer};
 
 /// The header lines of a user with the marks of its class (whole lines) and these cookies (as a `Cookie` header holds them).
 pub(crate) fn headers(marks: &str, cookies: &str) -> String {

@@ -34,7 +34,8 @@ impl Users {
     /// The number of bytes of an answer's body that users read. Users of the web mail read pages, and follow links on
     /// them; users of a test plan or a URL read [`MOST_BODY`] where they look for something; all others read at most the
     /// beginning, for a refresh.
-    pub(crate) fn bytes_read(&self) -> usize {
+    #[must_use]
+    pub fn bytes_read(&self) -> usize {
         match self {
             Self::Mail(_) => usize::MAX,
             Self::Script(users) if users.plan.reads_bodies() => MOST_BODY,

@@ -107,7 +107,7 @@ impl UserCommands {
     }
 
     /// Removes the commands given since the last call.
-    pub(crate) fn take(&self) -> VecDeque<UserCommand> {
+    pub fn take(&self) -> VecDeque<UserCommand> {
         if !self.0.any.swap(false, Ordering::Acquire) {
             return VecDeque::new();
         }

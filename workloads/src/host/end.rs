@@ -6,7 +6,7 @@ use crate::{
 
 /// How an exchange ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
+pub enum ExchangeEnd {
     /// The answer is in the inbox.
     Answered,
     /// The connection is established, and nothing else was wanted.
@@ -31,10 +31,10 @@ pub(crate) enum End {
     TurnedBack,
 }
 
-impl End {
+impl ExchangeEnd {
     /// True if the exchange may have ended without a wait for the service: a user that goes on at once could do so for
     /// ever, and no other user would have a turn.
-    pub(crate) fn is_sudden(self) -> bool {
+    pub fn is_sudden(self) -> bool {
         match self {
             Self::ConnectFailed
             | Self::OutOfDescriptors
@@ -47,7 +47,7 @@ impl End {
     }
 
     /// The reply to the user and the fate for the ledger, where no answer has come on a connection.
-    pub(crate) fn without_answer<'a>(self) -> Outcome<'a> {
+    pub fn without_answer<'a>(self) -> ExchangeOutcome<'a> {
         let (reply, fate) = match self {
             Self::ConnectTimedOut => (Reply::ConnectFailed, Fate::ConnectTimedOut),
             Self::ConnectFailed | Self::OutOfDescriptors | Self::OutOfPorts => {
@@ -66,31 +66,31 @@ impl End {
             Self::Broken => Some("the connection broke before the answer was whole"),
             _ => None,
         };
-        Outcome { end: self, reply, fate, error }
+        ExchangeOutcome { end: self, reply, fate, error }
     }
 }
 
 /// The result of an exchange.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Outcome<'a> {
+pub struct ExchangeOutcome<'a> {
     /// How the exchange ended.
-    pub(crate) end: End,
+    pub end: ExchangeEnd,
     /// The reply that the user is told.
-    pub(crate) reply: Reply<'a>,
+    pub reply: Reply<'a>,
     /// The fate that the ledger is told, where the user has no answer to judge.
-    pub(crate) fate: Fate,
+    pub fate: Fate,
     /// The error, where there is no answer and the error has a text.
-    pub(crate) error: Option<&'a str>,
+    pub error: Option<&'a str>,
 }
 
-impl<'a> Outcome<'a> {
+impl<'a> ExchangeOutcome<'a> {
     /// The service has answered; the user judges the answer.
-    pub(crate) fn answered(answer: Answer<'a>) -> Self {
-        Self { end: End::Answered, reply: Reply::Answer(answer), fate: Fate::Failed, error: None }
+    pub fn answered(answer: Answer<'a>) -> Self {
+        Self { end: ExchangeEnd::Answered, reply: Reply::Answer(answer), fate: Fate::Failed, error: None }
     }
 
     /// Adds the text of the error.
-    pub(crate) fn because(self, error: &'a str) -> Self {
+    pub fn because(self, error: &'a str) -> Self {
         Self { error: Some(error), ..self }
     }
 }

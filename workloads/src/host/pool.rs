@@ -11,7 +11,7 @@ mod timers;
 mod turn;
 mod user;
 
-pub(crate) use user::UserTask;
+pub use user::UserTask;
 
 use books::Books;
 use gate::{GateSettings, UserGate};
@@ -26,8 +26,8 @@ use crate::{
     behaviour::forbids_retry,
     client::note,
     crowd::{Crowd, User},
-    host::{End, Outcome},
-    http1::names::NOTE,
+    headers::NOTE,
+    host::{ExchangeEnd, ExchangeOutcome},
     measure::{Fate, Health, Intent, Report, UserStates, Window},
     persona::{Ending, Persona as _, Reply, Stay},
     plan::LoadPlan,
@@ -40,10 +40,11 @@ use crate::{
 /// ([`take`](Self::take)), and returns each with the result ([`settle`](Self::settle)). `C` is the host's kind of
 /// connection: a user keeps its own.
 #[derive(Debug)]
-pub(crate) struct UserPool<C> {
+pub struct UserPool<C> {
     crowd: Crowd,
     schedule: Ahead,
-    pub(crate) books: Books,
+    /// The ledgers of the run.
+    pub books: Books,
     timers: Timers<C>,
     population: Population,
     /// The gate where users ask their own policy; `None`: there is none.
@@ -89,7 +90,8 @@ struct Active {
 }
 
 impl<C> UserPool<C> {
-    pub(crate) fn new(plan: &LoadPlan, crowd: Crowd, most_requests: Option<u64>, numbered: bool) -> Self {
+    /// The users of a plan. `most_requests`: the run ends when so many have begun. `numbered`: requests carry their numbers.
+    pub fn new(plan: &LoadPlan, crowd: Crowd, most_requests: Option<u64>, numbered: bool) -> Self {
         let planned: Duration = plan.phases.iter().map(|phase| phase.duration).sum();
         Self {
             books: Books::new(plan, &crowd, numbered),
@@ -109,13 +111,13 @@ impl<C> UserPool<C> {
 
     /// Has response times recorded without the generator's own part as well: for hosts that tell when they
     /// [look](Self::looked).
-    pub(crate) fn watching_the_generator(mut self) -> Self {
+    pub fn watching_the_generator(mut self) -> Self {
         self.books.recorder = self.books.recorder.watching_the_generator();
         self
     }
 
     /// Sets whether windows have the times of their requests.
-    pub(crate) fn keeping_times(mut self, keep: bool) -> Self {
+    pub fn keeping_times(mut self, keep: bool) -> Self {
         if keep {
             self.books.recorder = self.books.recorder.keeping_times();
         }
@@ -123,18 +125,18 @@ impl<C> UserPool<C> {
     }
 
     /// The host looks for answers at `now`, and had stood still for so long before.
-    pub(crate) fn looked(&mut self, now: Timestamp, stood_still: Duration) {
+    pub fn looked(&mut self, now: Timestamp, stood_still: Duration) {
         self.books.recorder.looked(now, stood_still);
     }
 
     /// Sets the wall clock that the users' own policies see. Hosts call this before [`advance`](Self::advance).
-    pub(crate) fn set_wall(&mut self, wall: UnixSeconds) {
+    pub fn set_wall(&mut self, wall: UnixSeconds) {
         self.overrides.gate.wall = wall;
         self.gate.iter_mut().for_each(|gate| gate.set_wall(wall));
     }
 
-    /// Carries out what is due by `now`, as far as there is time: see [`AT_ONCE`].
-    pub(crate) fn advance(&mut self, now: Timestamp) {
+    /// Carries out what is due by `now`, as far as there is time.
+    pub fn advance(&mut self, now: Timestamp) {
         for _ in 0..AT_ONCE {
             let Some(next) = self.next_due().filter(|next| *next <= now) else { return };
             // At the same time the plan goes first: a user that leaves now begins no further request. And a request
@@ -158,40 +160,40 @@ impl<C> UserPool<C> {
     }
 
     /// The next time at which something is due.
-    pub(crate) fn next_due(&self) -> Option<Timestamp> {
+    pub fn next_due(&self) -> Option<Timestamp> {
         let gate = self.gate.as_ref().and_then(|gate| gate.next_due());
         earliest(earliest(self.schedule.next_due(), self.timers.next_due()), earliest(self.overrides.next_due(), gate))
     }
 
     /// Users that the host may take now.
-    pub(crate) fn ready(&self) -> usize {
+    pub fn ready(&self) -> usize {
         self.ready.len().min(self.room())
     }
 
     /// True if no request begins any more: the plan is over, or the run was stopped.
-    pub(crate) fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         self.over
     }
 
     /// True if the run is over, and no user is active, due or held.
-    pub(crate) fn is_drained(&self) -> bool {
+    pub fn is_drained(&self) -> bool {
         let held = self.gate.as_ref().is_some_and(|gate| gate.holds_users());
         self.over && self.active.now == 0 && self.ready.is_empty() && self.timers.is_empty() && !held
     }
 
     /// True if the rate of the plan cannot be kept: as long again as the plan lasts, users that are due have not begun.
-    pub(crate) fn has_given_up(&self, now: Timestamp) -> bool {
+    pub fn has_given_up(&self, now: Timestamp) -> bool {
         let waits = !self.ready.is_empty() || self.schedule.next_due().is_some_and(|due| due <= now);
         now > self.begins.until && waits
     }
 
     /// True if an action of one user may make others due at once: they share a client-side policy.
-    pub(crate) fn is_shared(&self) -> bool {
+    pub fn is_shared(&self) -> bool {
         self.gate.is_some()
     }
 
     /// The next user that has a request to send.
-    pub(crate) fn take(&mut self, now: Timestamp) -> Option<Box<UserTask<C>>> {
+    pub fn take(&mut self, now: Timestamp) -> Option<Box<UserTask<C>>> {
         if now > self.begins.until { None } else { self.take_due(now).map(|due| due.user) }
     }
 
@@ -211,10 +213,10 @@ impl<C> UserPool<C> {
     }
 
     /// Settles the user's request by its outcome. Returns the user if it wants to send another request at once.
-    pub(crate) fn settle(
+    pub fn settle(
         &mut self,
         mut user: Box<UserTask<C>>,
-        is: Outcome<'_>,
+        is: ExchangeOutcome<'_>,
         now: Timestamp,
     ) -> Option<Box<UserTask<C>>> {
         let UserPhase::InFlight(sending) = std::mem::take(&mut user.phase) else {
@@ -258,11 +260,11 @@ impl<C> UserPool<C> {
     }
 
     /// Abandons the request because the run ends.
-    pub(crate) fn cut(&mut self, mut user: Box<UserTask<C>>, now: Timestamp) {
+    pub fn cut(&mut self, mut user: Box<UserTask<C>>, now: Timestamp) {
         self.active.now -= 1;
         self.frees(now);
         let UserPhase::InFlight(sending) = std::mem::take(&mut user.phase) else { return };
-        let is = Outcome { fate: Fate::InFlight, error: None, ..End::Broken.without_answer() };
+        let is = ExchangeOutcome { fate: Fate::InFlight, error: None, ..ExchangeEnd::Broken.without_answer() };
         self.books.wait_is_over(&user, &sending, &is);
         self.books.end_background(&sending, None);
         self.leave_gate(&mut user, sending.begun, Fate::InFlight, now);
@@ -270,13 +272,13 @@ impl<C> UserPool<C> {
     }
 
     /// Counts a user lost to a panic: the ledger will show its request as in flight.
-    pub(crate) fn lost(&mut self) {
+    pub fn lost(&mut self) {
         self.active.now -= 1;
         self.active.lost += 1;
     }
 
     /// Stops the run before the end of its plan: phases are cut off here.
-    pub(crate) fn stop(&mut self, now: Timestamp) {
+    pub fn stop(&mut self, now: Timestamp) {
         if !self.over {
             self.books.recorder.stop(now);
             self.end();
@@ -284,7 +286,7 @@ impl<C> UserPool<C> {
     }
 
     /// Ends the run: no request begins any more. Users that think leave; users with an open request finish it.
-    pub(crate) fn end(&mut self) {
+    fn end(&mut self) {
         if !std::mem::replace(&mut self.over, true) {
             self.overrides.clear();
             self.timers.stop();
@@ -292,13 +294,13 @@ impl<C> UserPool<C> {
     }
 
     /// The next second that has ended by `now`.
-    pub(crate) fn next_window(&mut self, now: Timestamp) -> Option<Window> {
+    pub fn next_window(&mut self, now: Timestamp) -> Option<Window> {
         let window = self.books.next_window(now, self.states())?;
         Some(Window { client: self.gate.as_ref().map(|gate| gate.gauges()), ..window })
     }
 
     /// Closes the ledgers; `health`: the host's figures of itself.
-    pub(crate) fn finish(mut self, now: Timestamp, mut health: Health) -> Report {
+    pub fn finish(mut self, now: Timestamp, mut health: Health) -> Report {
         while !self.over && self.schedule.next_due().is_some_and(|due| due <= now) {
             match self.schedule.next() {
                 Some(ScheduledEvent { at, what: ScheduleChange::Arrive(arrival) }) => self.pass_over(at, now, &arrival),

@@ -53,7 +53,8 @@ impl TaskList {
     }
 
     /// The number of changes so far.
-    pub(crate) fn version(&self) -> u64 {
+    #[must_use]
+    pub fn version(&self) -> u64 {
         self.0.version.load(Ordering::Acquire)
     }
 

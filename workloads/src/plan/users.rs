@@ -41,7 +41,8 @@ impl Users {
     }
 
     /// True if a request of these users has a `Host` line of its own.
-    pub(crate) fn give_host(&self) -> bool {
+    #[must_use]
+    pub fn give_host(&self) -> bool {
         let is_host = |(name, _): &(String, String)| name.eq_ignore_ascii_case("host");
         match self {
             Self::Mail(_) => false,

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     expected::{CheckProblem, Expected, regex},
-    http1::header_lines,
+    headers::header_lines,
     persona::Method,
     plan::{AnswerCheck, Conduct, Extraction, PlanBranch, PlanItem, PlanStep, ScriptUsers, ValueSource},
 };

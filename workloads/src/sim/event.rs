@@ -1,5 +1,5 @@
 use super::{ConnId, Identity, Response, SimRequest, identity_of};
-use crate::host::End;
+use crate::host::ExchangeEnd;
 
 /// The events of a run.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(crate) enum SimEvent<E> {
     /// The service learns that the client has closed it.
     HungUp(ConnId),
     /// A time-out or the user's patience ends, if the user still waits for the same event.
-    Deadline(ConnId, u32, End),
+    Deadline(ConnId, u32, ExchangeEnd),
     Server(E),
 }
 

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     crowd::{Crowd, CrowdError},
-    host::{Cut, End, Outcome, RequestDeadline, StopFlag, UserPool, UserTask},
+    host::{ExchangeEnd, ExchangeOutcome, RequestDeadline, StopFlag, UserPool, UserTask},
     measure::{Health, Report, Window},
     persona::{Answer, Connection as Habit, Want},
     plan::LoadPlan,
@@ -90,7 +90,7 @@ impl<W: SimServer> Host<'_, W> {
                 second_ends = second_ends + SECOND;
             }
             turns += 1;
-            if turns.is_multiple_of(LOOK_EVERY) && stop.cut() > Cut::RunOn {
+            if turns.is_multiple_of(LOOK_EVERY) && stop.is_stopped() {
                 self.pool.stop(self.now);
             }
             if self.pool.is_over() && *drained_by.get_or_insert(self.now + self.plan.drain) < due {
@@ -127,7 +127,7 @@ impl<W: SimServer> Host<'_, W> {
             SimEvent::HungUp(conn) => self.tell(|server, cx| server.hang_up(conn, cx)),
             SimEvent::Syn(conn, sent_before) => self.syn(conn, sent_before),
             SimEvent::Connected(conn) => self.connected(conn),
-            SimEvent::Refused(conn) => self.end(conn, End::ConnectFailed),
+            SimEvent::Refused(conn) => self.end(conn, ExchangeEnd::ConnectFailed),
             SimEvent::Answered(conn, response) => self.answered(conn, &response),
             SimEvent::Closed(conn) | SimEvent::Reset(conn) => self.closed(conn),
             SimEvent::Deadline(conn, number, end) => {
@@ -168,7 +168,7 @@ impl<W: SimServer> Host<'_, W> {
             match kept {
                 Some(handle) if call.want == Want::Connection => {
                     user.connection = Some(handle);
-                    match self.pool.settle(user, End::Connected.without_answer(), self.now) {
+                    match self.pool.settle(user, ExchangeEnd::Connected.without_answer(), self.now) {
                         Some(again) => user = again,
                         None => return,
                     }
@@ -202,8 +202,11 @@ impl<W: SimServer> Host<'_, W> {
         let draw = user.draw(self.plan.redraw);
         let request = Box::new(SimRequest { conn, user: user.number, call, key: draw, number, left });
         let connect_by = self.now + self.plan.connect_timeout;
-        let (at, end) =
-            if deadline.at < connect_by { (deadline.at, deadline.end) } else { (connect_by, End::ConnectTimedOut) };
+        let (at, end) = if deadline.at < connect_by {
+            (deadline.at, deadline.end)
+        } else {
+            (connect_by, ExchangeEnd::ConnectTimedOut)
+        };
         let number = self.connections.next_limit(conn);
         self.events.plan(at, SimEvent::Deadline(conn, number, end));
         let waiting = PendingRequest { user, handle, request: Some(request), began: self.now };
@@ -256,7 +259,7 @@ impl<W: SimServer> Host<'_, W> {
             if request.is_some_and(|request| request.call.connection != Habit::Once) {
                 user.connection = Some(handle);
             }
-            if let Some(again) = self.pool.settle(user, End::Connected.without_answer(), self.now) {
+            if let Some(again) = self.pool.settle(user, ExchangeEnd::Connected.without_answer(), self.now) {
                 self.begin(again);
             }
             return;
@@ -290,7 +293,7 @@ impl<W: SimServer> Host<'_, W> {
         let headers: Vec<(&str, &[u8])> =
             response.headers.iter().map(|(name, value)| (*name, value.as_bytes())).collect();
         let answer = Answer::whole(response.status, &headers, response.body.as_bytes());
-        if let Some(again) = self.pool.settle(user, Outcome::answered(answer), self.now) {
+        if let Some(again) = self.pool.settle(user, ExchangeOutcome::answered(answer), self.now) {
             self.begin(again);
         }
     }
@@ -300,17 +303,17 @@ impl<W: SimServer> Host<'_, W> {
         if let Some(state) = self.connections.get(conn) {
             state.closed = true;
         }
-        self.end(conn, End::Broken);
+        self.end(conn, ExchangeEnd::Broken);
     }
 
     /// Ends the request on this connection without an answer.
-    fn end(&mut self, conn: ConnId, end: End) {
+    fn end(&mut self, conn: ConnId, end: ExchangeEnd) {
         if let Some(waiting) = self.connections.get(conn).and_then(|state| state.waiting.take()) {
             self.over(waiting, end);
         }
     }
 
-    fn over(&mut self, waiting: PendingRequest, end: End) {
+    fn over(&mut self, waiting: PendingRequest, end: ExchangeEnd) {
         let PendingRequest { user, handle, .. } = waiting;
         drop(handle);
         if let Some(again) = self.pool.settle(user, end.without_answer(), self.now) {

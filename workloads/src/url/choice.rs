@@ -6,7 +6,7 @@ use controllers::{Class, Kind};
 
 use crate::{
     crowd_error::CrowdError,
-    http1::header_lines,
+    headers::header_lines,
     persona::{Call, Draws, Method, Purpose},
     plan::{Marks, UrlRequest, UrlUsers},
     text::Text,

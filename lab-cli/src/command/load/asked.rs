@@ -14,12 +14,9 @@ use experiment::{
     plan::{AppPlan, LoadStream, Model, PhasePlan, Rate},
     read,
 };
+use senders::{RunOptions, tls::authorities};
 use url::Url;
-use workloads::{
-    HttpVersion, RunOptions, TlsOptions,
-    plan::{ArrivalLaw, Behaviour, ConnectionHabit, FailureRule, Target},
-    tls::authorities,
-};
+use workloads::plan::{ArrivalLaw, Behaviour, ConnectionHabit, FailureRule, HttpVersion, Target, TlsOptions};
 
 use super::{super::input::contents, conditions::thresholds, expect::expected, requests::requests};
 use crate::{

@@ -19,8 +19,9 @@ use experiment::{
     Experiment,
     plan::{LoadStream, PhasePlan, Rate},
 };
+use senders::RunOptions;
 use serde::Serialize;
-use workloads::{RunOptions, plan::Target};
+use workloads::plan::Target;
 
 use self::{
     search::{Next, Search},

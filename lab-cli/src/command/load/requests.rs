@@ -2,7 +2,7 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use experiment::FileRequests;
-use traces::web::place_of;
+use trace_import::web::place_of;
 use url::Url;
 use workloads::plan::UrlRequest;
 

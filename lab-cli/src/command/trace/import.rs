@@ -9,10 +9,11 @@ use std::{
 };
 
 use analysis::text::scrubbed;
+use trace_import::{Clock, ImportError, Input, Options, Rules};
 use traces::{
-    import::{Clock, FileTally, ImportError, Input, MoreFiles, Options, Rules, Tally, ZoneTally},
     pseudonym::Pseudonyms,
     spread::UserSpread,
+    tally::{FileTally, MoreFiles, Tally, ZoneTally},
     trace::{Header, Names},
 };
 
@@ -37,7 +38,7 @@ pub fn import(args: &args::ImportArgs) -> CommandResult {
     let header = Header::new(plain(&name), args.source.clone(), Names::Pseudonyms);
     let (target, packer) = Target::new(&args.out)?;
     let inputs = names.iter().map(|name| Input { name: name.clone(), open: Box::new(move || source(name)) });
-    let (packer, tally) = traces::import(inputs.collect(), &options, header, packer).map_err(failed)?;
+    let (packer, tally) = trace_import::import(inputs.collect(), &options, header, packer).map_err(failed)?;
     target.keep(packer)?;
     match args.output {
         Output::Json if args.out != Path::new("-") => print_json(&tally),

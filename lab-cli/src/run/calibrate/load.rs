@@ -3,8 +3,9 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use measure::{Report, TimeFamily};
+use senders::RunOptions;
 use workloads::{
-    RunOptions, StopFlag,
+    StopFlag,
     plan::{Behaviour, ConnectionHabit, FailureRule, LoadPlan, UrlUsers, Users},
 };
 
@@ -78,7 +79,7 @@ pub fn run(
     stop: &StopFlag,
 ) -> Result<(Loaded, Report), RunFailure> {
     let (gauges, threads) = (target.control.gauges()?, ByThread::read(target.ready.pid));
-    let report = workloads::run(plan, &RunOptions { requests_limit: most, ..RunOptions::default() }, |_| {}, stop)?;
+    let report = senders::run(plan, &RunOptions { requests_limit: most, ..RunOptions::default() }, |_| {}, stop)?;
     let (after, threads_after) = (target.control.gauges()?, ByThread::read(target.ready.pid));
     if stop.is_stopped() {
         return Err(RunFailure::Interrupted);

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use analysis::summary::Capacity;
 use experiment::{Experiment, plan::ArmPlan, resolve::target_spec};
+use senders::RunOptions;
 use spec::services::TaskSpec;
-use workloads::{RunOptions, StopFlag, plan::MailUsers};
+use workloads::{StopFlag, plan::MailUsers};
 
 use super::capacity::{Served, ThroughputWatch, of_all_arms, seed, solve, users};
 use crate::run::{
@@ -38,7 +39,7 @@ pub fn search(
         solve(wanted, &watch, |operations| {
             target.control.set_work(&work.work_at(operations))?;
             let mut served = Served::default();
-            workloads::run(&plan, &RunOptions::default(), |window| watch.count(&mut served, &window), stop)?;
+            senders::run(&plan, &RunOptions::default(), |window| watch.count(&mut served, &window), stop)?;
             if stop.is_stopped() {
                 return Err(RunFailure::Capacity(
                     "interrupted while the capacity was searched for: nothing was measured yet".to_owned(),

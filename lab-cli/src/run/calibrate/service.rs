@@ -133,7 +133,7 @@ fn load(
             served += window.served + window.late;
         }
     };
-    let report = workloads::run(&plan, &service.door.options(), count, &flag)?;
+    let report = senders::run(&plan, &service.door.options(), count, &flag)?;
     if flag.is_stopped() {
         return Err(RunFailure::Interrupted);
     }

@@ -7,9 +7,9 @@
 use std::{net::SocketAddr, thread, time::Duration};
 
 use analysis::summary::Headroom;
+use senders::{RunOptions, null::Null};
 use workloads::{
-    RunOptions, StopFlag,
-    null::Null,
+    StopFlag,
     plan::{Behaviour, ConnectionHabit, FailureRule, Load, LoadPlan, Phase, Target, UrlUsers, Users},
 };
 
@@ -50,7 +50,7 @@ fn run(
     stop: &StopFlag,
 ) -> Result<(f64, Option<f64>), RunFailure> {
     let plan = plan(address, users, think, connections);
-    let report = workloads::run(&plan, &RunOptions::default(), |_| {}, stop)?;
+    let report = senders::run(&plan, &RunOptions::default(), |_| {}, stop)?;
     let found = report.part("null", AFTER..1.0);
     let answered = |measure::PhaseReport { measured, seconds, .. }| {
         (measured.served as f64 / seconds, measured.response_time_ms.p99)

@@ -6,8 +6,8 @@ use analysis::{
     arm_metrics,
     summary::{ClockConditions, Conditions},
 };
+use health::{OthersMeter, clock::clock_source};
 use measure::Report;
-use workloads::{clock::clock_source, health::OthersMeter};
 
 use super::{neighbours::NeighbourWatch, service_processes::ServiceProcesses};
 use crate::run::Cpus;

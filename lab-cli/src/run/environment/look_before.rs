@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, thread, time::Duration};
 
-use workloads::health::OthersMeter;
+use health::OthersMeter;
 
 use super::cpus::Cpus;
 

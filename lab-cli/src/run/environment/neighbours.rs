@@ -9,12 +9,12 @@ use std::{
 };
 
 use analysis::summary::{NeighbourUse, ServiceWait, Stolen, Throttled};
+use health::{OthersMeter, ProcessorSample, ThreadSample};
 use measure::{Report, WAKE_UP};
 use nix::{
     sched::{CpuSet, sched_getaffinity},
     unistd::Pid,
 };
-use workloads::health::{OthersMeter, ProcessorSample, ThreadSample};
 
 use super::{cgroup, service_processes::ServiceProcesses};
 use crate::run::{Cpus, sampler::Sampler};

@@ -13,9 +13,10 @@ use analysis::{
 use controllers::{Objective, Settings};
 use experiment::plan::{ArmPlan, PhasePlan};
 use measure::{Report, Window};
+use senders::RunOptions;
 use spec::wire::{Gauges, ReadRequests};
 use workloads::{
-    RunOptions, StopFlag, UserCommands,
+    StopFlag, UserCommands,
     plan::{ClientScope, ClientSpec, Load, LoadPlan, Target},
 };
 
@@ -115,7 +116,7 @@ pub fn run(
     recording.site.load_begins();
     let begins = LiveEvent::LoadStarted { at: rfc3339(SystemTime::now()) };
     tell(&begins, recording.folder, recording.sinks)?;
-    let report = workloads::run(&plan, &options, |window| recording.second(&window), &flag)?;
+    let report = senders::run(&plan, &options, |window| recording.second(&window), &flag)?;
     recording.end(report, plan.client.as_ref().map(arm_summary::client), &before)
 }
 

@@ -5,6 +5,7 @@ use std::{path::Path, sync::Arc, time::Instant};
 use analysis::live::LiveEvent;
 use controllers::Class;
 use experiment::plan::OwnService;
+use senders::RunOptions;
 use service_core::tree::{TaskId, TreeMachines};
 use spec::{
     TargetSpec,
@@ -12,7 +13,7 @@ use spec::{
     proxy::ProxySpec,
     services::{TaskSpec, TreeSpec},
 };
-use workloads::{RunOptions, plan};
+use workloads::plan;
 
 use super::{
     controls::{Controls, RunningTask, Service},

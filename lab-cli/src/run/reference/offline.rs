@@ -99,7 +99,7 @@ pub fn bounds<S: Fn(usize, &[Servers]) -> Supply>(
 ) -> Result<Vec<PhaseSummary>, RunFailure> {
     let mut listener = Listener { plant, heard: Vec::new() };
     let still = LinkSpec { delay: Duration::ZERO, jitter: Duration::ZERO, ..LinkSpec::default() };
-    sim::run(plan, still, &mut listener, |_, _, _| {}, &StopFlag::new()).map_err(workloads::RunError::from)?;
+    sim::run(plan, still, &mut listener, |_, _, _| {}, &StopFlag::new())?;
     let tasks = listener.plant.servers();
     let services: Vec<Service> = (tasks.iter().enumerate())
         .map(|(number, tasks)| Service { supply: supply(number, tasks), tasks: tasks.clone() })

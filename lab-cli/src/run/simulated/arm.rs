@@ -81,8 +81,7 @@ pub fn run_on<W: SimulatedService, E: EventSink>(
             }
         },
         &end,
-    )
-    .map_err(workloads::RunError::from)?;
+    )?;
     let report = finished.report;
     let read = plant.read();
     let joined = report.numbers.as_ref().and_then(|numbers| join(numbers, &read));

@@ -88,8 +88,7 @@ impl VirtualSetup {
                 let plan = watch.plan(&mail, nowhere(), seed);
                 let mut served = calibrate::Served::default();
                 let link = self.plan.costs.link();
-                sim::run(&plan, link, &mut plant, |window, _, _| watch.count(&mut served, &window), stop)
-                    .map_err(workloads::RunError::from)?;
+                sim::run(&plan, link, &mut plant, |window, _, _| watch.count(&mut served, &window), stop)?;
                 Ok(watch.per_second(&served))
             })
         })
@@ -145,7 +144,7 @@ impl VirtualSetup {
             Built::One(mut plant) => sim::run(&plan, link, &mut *plant, |_, _, _| {}, stop),
             Built::Several(mut cluster) => sim::run(&plan, link, &mut *cluster, |_, _, _| {}, stop),
         };
-        Ok(finished.map_err(workloads::RunError::from)?.report)
+        Ok(finished?.report)
     }
 
     /// Builds an arm and its users, and runs nothing.
@@ -156,11 +155,11 @@ impl VirtualSetup {
         if matches!(experiment.target.app, AppPlan::Own(_)) && self.plan.costs.service.is_none() {
             // Nothing is known of what its requests cost: a live run needs no plant.
             let plan = resolve::load_plan(experiment, arm, &self.accounts, nowhere(), experiment.seed, None);
-            Crowd::new(&plan).map_err(workloads::RunError::from)?;
+            Crowd::new(&plan)?;
             return Ok(());
         }
         let (plan, _) = self.set_up(experiment, arm, experiment.seed, None)?;
-        Crowd::new(&plan).map_err(workloads::RunError::from)?;
+        Crowd::new(&plan)?;
         Ok(())
     }
 

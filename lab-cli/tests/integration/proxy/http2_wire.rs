@@ -8,7 +8,8 @@ use std::{
 };
 
 use rustls::{ClientConnection, StreamOwned, pki_types::ServerName};
-use workloads::{TlsOptions, tls::client_config};
+use senders::tls::client_config;
+use workloads::plan::TlsOptions;
 
 pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 

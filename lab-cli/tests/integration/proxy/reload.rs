@@ -10,8 +10,9 @@ use std::{
 };
 
 use rustls::{ClientConnection, Stream, pki_types::ServerName};
+use senders::tls::client_config;
 use serde_json::{Value, json};
-use workloads::{TlsOptions, tls::client_config};
+use workloads::plan::TlsOptions;
 
 use crate::proxy::{
     backend::Backend,

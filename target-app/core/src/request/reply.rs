@@ -4,7 +4,7 @@ use std::{borrow::Cow, time::Duration};
 
 use controllers::{Note, RetryHint};
 use http::{HeaderMap, HeaderValue};
-use workloads::http1::names::NOTE;
+use workloads::headers::NOTE;
 
 use super::RequestEnd;
 

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use controllers::{Note, Random, Seeded, Tags, catalogue::Problem, seed_for};
+use senders::http1::{Known, Outgoing};
 use service_core::calls::{
     AttemptEnd, Call, CallContext, CallMachine, CallReply, CallStep, CallsEnded, CallsResult, Pool, RequestCalls,
     Visits,
@@ -12,10 +13,7 @@ use spec::{
     wire::{MadeCalls, SetCallees},
 };
 use tokio::{sync::oneshot, task::JoinSet, time::timeout_at};
-use workloads::{
-    http1::{Known, Outgoing, names::CALLER},
-    plan::ClientSpec,
-};
+use workloads::{headers::CALLER, plan::ClientSpec};
 
 use super::{
     asking::{self, CallSite},

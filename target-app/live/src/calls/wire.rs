@@ -2,11 +2,11 @@
 
 use std::{io, net::SocketAddr};
 
-use service_core::calls::CallReply;
-use workloads::{
+use senders::{
     Http1Connection,
     http1::{HEADERS_MAX, Inbox, Limits, Outgoing},
 };
+use service_core::calls::CallReply;
 
 /// A connection to a task.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use controllers::Timestamp;
 use super::user::{InFlight, UserPhase, UserTask};
 use crate::{
     crowd::Crowd,
-    host::{End, Outcome},
+    host::{ExchangeEnd, ExchangeOutcome},
     measure::{CheckResult, Fate, Health, Intent, Numbers, Recorder, Report, TurnedBack, UserStates, Window},
     persona::{Call, Ending, Persona as _, Reply, Want},
     plan::LoadPlan,
@@ -13,7 +13,7 @@ use crate::{
 
 /// The ledgers of a run: requests, background activity, request numbers, refusals by balancers.
 #[derive(Debug)]
-pub(crate) struct Books {
+pub struct Books {
     pub(super) recorder: Recorder,
     /// `None`: requests carry no number.
     numbers: Option<Numbers>,
@@ -64,14 +64,14 @@ impl Books {
 
     /// A number for the user's request, which is about to be written if there is a connection for it. Background
     /// activity has none.
-    pub(crate) fn number<C>(&mut self, user: &mut UserTask<C>) -> Option<u64> {
+    pub fn number<C>(&mut self, user: &mut UserTask<C>) -> Option<u64> {
         let sending = user.in_flight_mut()?;
         sending.number = self.numbers.as_mut().filter(|_| sending.background.is_none()).map(Numbers::give);
         sending.number
     }
 
     /// Counts a connection for the user's request.
-    pub(crate) fn connected<C>(&mut self, user: &UserTask<C>, took: Duration) {
+    pub fn connected<C>(&mut self, user: &UserTask<C>, took: Duration) {
         if let Some(open) = &user.open {
             self.recorder.connected(&open.ticket, took);
         }
@@ -81,7 +81,7 @@ impl Books {
     }
 
     /// Notes that the user's request is written now.
-    pub(crate) fn sends<C>(&mut self, user: &mut UserTask<C>, now: Timestamp) {
+    pub fn sends<C>(&mut self, user: &mut UserTask<C>, now: Timestamp) {
         let UserTask { open: Some(open), phase: UserPhase::InFlight(sending), .. } = user else { return };
         let again = std::mem::replace(&mut sending.written, true);
         if !again {
@@ -96,13 +96,13 @@ impl Books {
     }
 
     /// Counts that the user's kept connection was found closed before its request was written.
-    pub(crate) fn resends<C>(&mut self, user: &UserTask<C>) {
+    pub fn resends<C>(&mut self, user: &UserTask<C>) {
         user.open.iter().for_each(|open| self.recorder.resent(&open.ticket));
     }
 
     /// Counts a refusal of the user's request by the balancer of this service, as if the request had been written and
     /// answered.
-    pub(crate) fn turned_back<C>(&mut self, user: &mut UserTask<C>, service: &str) {
+    pub fn turned_back<C>(&mut self, user: &mut UserTask<C>, service: &str) {
         user.setback.turned_back = true;
         if !self.turned_back.contains_key(service) {
             self.turned_back.insert(service.to_owned(), TurnedBack::default());
@@ -116,11 +116,11 @@ impl Books {
     }
 
     /// Ends the wait for an answer: counts the answer, or the reason that there was none.
-    pub(super) fn wait_is_over<C>(&mut self, user: &UserTask<C>, sending: &InFlight, is: &Outcome<'_>) {
+    pub(super) fn wait_is_over<C>(&mut self, user: &UserTask<C>, sending: &InFlight, is: &ExchangeOutcome<'_>) {
         match is.end {
-            End::OutOfPorts => self.shortages.ports += 1,
-            End::OutOfDescriptors => self.shortages.descriptors += 1,
-            End::OutOfMemory => self.shortages.memory += 1,
+            ExchangeEnd::OutOfPorts => self.shortages.ports += 1,
+            ExchangeEnd::OutOfDescriptors => self.shortages.descriptors += 1,
+            ExchangeEnd::OutOfMemory => self.shortages.memory += 1,
             _ => {}
         }
         let number = sending.number.filter(|_| sending.written);

@@ -11,8 +11,8 @@ use super::{
 use crate::{
     client::{Asked, ClientGauges, Clients, Decided, Member, Pass, clients},
     crowd::User,
-    host::{End, RequestDeadline},
-    http1::names::NOTE,
+    headers::NOTE,
+    host::{ExchangeEnd, RequestDeadline},
     measure::Fate,
     persona::Call,
     plan::{ClientSpec, LoadPlan, Marks},
@@ -297,5 +297,5 @@ fn put_note(call: &mut Call, note: Option<Note>) {
 
 /// The end of a request that has waited as long as it may.
 fn over(deadline: RequestDeadline) -> UserPhase {
-    UserPhase::NeverSent(if deadline.end == End::GaveUp { NeverSent::GaveUp } else { NeverSent::TimedOut })
+    UserPhase::NeverSent(if deadline.end == ExchangeEnd::GaveUp { NeverSent::GaveUp } else { NeverSent::TimedOut })
 }

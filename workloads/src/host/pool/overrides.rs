@@ -53,7 +53,7 @@ impl Overrides {
 impl<C> UserPool<C> {
     /// Carries out an operator's commands. After the end of the plan they have no effect: users that arrived then would
     /// never leave.
-    pub(crate) fn apply(&mut self, commands: VecDeque<UserCommand>, now: Timestamp) {
+    pub fn apply(&mut self, commands: VecDeque<UserCommand>, now: Timestamp) {
         for command in commands {
             match command {
                 _ if self.over => {}

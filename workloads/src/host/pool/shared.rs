@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     crowd::User,
-    host::{End, RequestDeadline},
+    host::{ExchangeEnd, RequestDeadline},
     plan::{ConnectionHabit, LoadPlan},
 };
 
@@ -77,7 +77,7 @@ impl<C> UserPool<C> {
             let deadline =
                 user.call().map(|call| RequestDeadline::of(shared.timeout, call, user.at, user.patience_factor()));
             if let Some(end) = deadline.and_then(|deadline| deadline.passed(now)) {
-                let why = if end == End::GaveUp { NeverSent::GaveUp } else { NeverSent::TimedOut };
+                let why = if end == ExchangeEnd::GaveUp { NeverSent::GaveUp } else { NeverSent::TimedOut };
                 user = self.never_sent(user, why, now)?;
             }
         }
@@ -100,7 +100,7 @@ impl<C> UserPool<C> {
     }
 
     /// Sets the number of requests that the connections carry at once, where it is not their own number.
-    pub(crate) fn set_places(&mut self, places: Option<u32>) {
+    pub fn set_places(&mut self, places: Option<u32>) {
         self.connections.iter_mut().for_each(|shared| shared.most = places);
     }
 
@@ -114,7 +114,7 @@ impl<C> UserPool<C> {
 
 impl<C> UserTask<C> {
     /// True unless the user is a background client, which has a connection of its own.
-    pub(crate) fn shares(&self) -> bool {
+    pub fn shares(&self) -> bool {
         !matches!(self.persona, User::Background(_))
     }
 }

@@ -77,7 +77,7 @@ fn users_that_leave_by_themselves_are_forgotten() {
         pool.advance(now + std::time::Duration::from_millis(500));
         while let Some(mut user) = pool.take(now) {
             pool.books.sends(&mut user, now);
-            assert!(pool.settle(user, Outcome::answered(rejected), now).is_none(), "it leaves");
+            assert!(pool.settle(user, ExchangeOutcome::answered(rejected), now).is_none(), "it leaves");
         }
         assert_eq!(pool.population.counts(), (0, 0), "second {second}");
     }

@@ -5,23 +5,24 @@ use controllers::{JobId, Note, RetryHint, Timestamp};
 use crate::{
     client::{Member, Pass},
     crowd::User,
-    host::Outcome,
+    host::ExchangeOutcome,
     measure::{Fate, Ticket},
     persona::{Call, Draws, Pause, Persona as _, Reply},
 };
 
 /// One user, between and during its requests.
 #[derive(Debug)]
-pub(crate) struct UserTask<C> {
+pub struct UserTask<C> {
     pub(super) persona: User,
     pub(super) draws: Draws,
-    pub(crate) number: u64,
+    /// The number of the user.
+    pub number: u64,
     /// The connection that the user keeps.
-    pub(crate) connection: Option<C>,
+    pub connection: Option<C>,
     /// The number of requests that the user has begun, without retries.
     pub(super) ordinal: u64,
     /// The intended start of the user's request, or the intended end of its pause.
-    pub(crate) at: Timestamp,
+    pub at: Timestamp,
     pub(super) setback: Setback,
     /// The user's state at the client gate, if the run has one. Boxed, since most runs have none and memory per user
     /// counts.
@@ -125,7 +126,7 @@ impl NeverSent {
 
 impl Setback {
     /// Notes how a request has ended. A time-out is no setback: it has taken its time.
-    pub(super) fn note(&mut self, is: &Outcome<'_>) {
+    pub(super) fn note(&mut self, is: &ExchangeOutcome<'_>) {
         self.unanswered = matches!(is.fate, Fate::ConnectFailed | Fate::Broken);
         self.in_a_row = if self.unanswered { self.in_a_row.saturating_add(1) } else { 0 };
     }
@@ -139,12 +140,12 @@ impl InFlight {
 
 impl<C> UserTask<C> {
     /// The request that the host is to send.
-    pub(crate) fn call(&self) -> Option<&Call> {
+    pub fn call(&self) -> Option<&Call> {
         self.in_flight().map(|sending| &sending.call)
     }
 
     /// The share of time-out and patience that the user waits for its request; `None`: all.
-    pub(crate) fn patience_factor(&self) -> Option<f64> {
+    pub fn patience_factor(&self) -> Option<f64> {
         self.open.as_ref()?.patience_factor
     }
 
@@ -154,17 +155,17 @@ impl<C> UserTask<C> {
     }
 
     /// The key of the request's draws at the service: of all its attempts, or of each its own (`redraw`).
-    pub(crate) fn draw(&self, redraw: bool) -> u64 {
+    pub fn draw(&self, redraw: bool) -> u64 {
         if redraw { self.key() } else { self.draws.key_of_request(self.ordinal, 0) }
     }
 
     /// True if the host has begun with the request: it did not come too late for it.
-    pub(crate) fn has_begun(&self) -> bool {
+    pub fn has_begun(&self) -> bool {
         self.in_flight().is_some_and(|sending| sending.begun.is_some())
     }
 
     /// Notes that the host begins with the request.
-    pub(crate) fn begins(&mut self, now: Timestamp) {
+    pub fn begins(&mut self, now: Timestamp) {
         self.in_flight_mut().into_iter().for_each(|sending| sending.begun = Some(now));
     }
 

@@ -8,12 +8,12 @@ use std::{
 };
 
 use reqwest::{Client, header::HeaderMap, redirect::Policy};
-use tokio::{runtime, time};
-use workloads::{
-    HttpVersion, RunOptions, TlsOptions,
-    plan::Target,
+use senders::{
+    RunOptions,
     tls::{client_config, said},
 };
+use tokio::{runtime, time};
+use workloads::plan::{HttpVersion, Target, TlsOptions};
 
 /// The number of bytes of an answer that are read at most.
 const MOST: usize = 1 << 20;

@@ -112,7 +112,7 @@ fn run_at(plan: &LoadPlan, mut pool: UserPool<()>, at: impl Fn(Timestamp) -> Tim
         }
         if next == Some(now)
             && let Some((_, (user, answer))) = agenda.pop_first()
-            && let Some(again) = pool.settle(user, host::Outcome::answered(answer), now)
+            && let Some(again) = pool.settle(user, host::ExchangeOutcome::answered(answer), now)
         {
             begin(again, now, &mut pool, &mut agenda);
         }
@@ -222,10 +222,10 @@ fn the_end_of_a_request_that_its_policy_does_not_know_is_in_the_generators_healt
     let client = gate.join(1);
     pool.ready.iter_mut().for_each(|due| due.user.client.as_mut().expect("its state").member = client.member);
     let second = next(&mut pool);
-    pool.settle(second, host::Outcome::answered(OK), now);
+    pool.settle(second, host::ExchangeOutcome::answered(OK), now);
     // A panic with debug assertions, which tests have.
     let settled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        pool.settle(first, host::Outcome::answered(OK), now);
+        pool.settle(first, host::ExchangeOutcome::answered(OK), now);
     }));
     let health = pool.finish(now, Health::default()).generator.health;
     assert_eq!((settled.is_err(), health.contradictions), (cfg!(debug_assertions), 1));

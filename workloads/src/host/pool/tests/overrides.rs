@@ -42,7 +42,7 @@ impl Play {
             let (done, open) = self.open.drain(..).partition(|(at, _)| *at <= self.now);
             self.open = open;
             for (_, user) in done {
-                let outcome = Outcome::answered(OK);
+                let outcome = ExchangeOutcome::answered(OK);
                 if let Some(user) = self.pool.settle(user, outcome, self.now) {
                     self.send(user);
                 }
@@ -187,7 +187,7 @@ fn a_user_that_leaves_is_counted_as_gone() {
             break open;
         }
     };
-    let outcome = Outcome::answered(busy);
+    let outcome = ExchangeOutcome::answered(busy);
     assert!(play.pool.settle(user, outcome, play.now).is_none());
     assert_eq!((play.pool.states().gone, play.users()), (1, 3));
     // The end of the plan is nobody's own wish.

@@ -6,7 +6,7 @@ use controllers::Kind;
 
 use super::*;
 use crate::{
-    host::End,
+    host::ExchangeEnd,
     mail::arashi,
     plan::{Account, ArrivalLaw, Behaviour, MailUsers, UrlUsers},
     replay::{Object, Pace, ReplaySession, ReplaySessions, ReplayStep, Texts},
@@ -30,10 +30,10 @@ fn pool(plan: &LoadPlan) -> UserPool<()> {
 }
 
 /// Ends the next user's request in this way, at once. Returns the time until a user is due.
-fn ends(pool: &mut UserPool<()>, now: Timestamp, end: End) -> Option<Duration> {
+fn ends(pool: &mut UserPool<()>, now: Timestamp, end: ExchangeEnd) -> Option<Duration> {
     let mut user = pool.take(now).expect("a user has a request");
     user.begins(now);
-    if end != End::ConnectFailed {
+    if end != ExchangeEnd::ConnectFailed {
         pool.books.sends(&mut user, now);
     }
     assert!(pool.settle(user, end.without_answer(), now).is_none(), "it does not begin anew at one moment");
@@ -41,7 +41,7 @@ fn ends(pool: &mut UserPool<()>, now: Timestamp, end: End) -> Option<Duration> {
 }
 
 /// The pauses after this number of requests in a row that ended in this way.
-fn pauses(seed: u64, end: End, count: usize) -> Vec<Duration> {
+fn pauses(seed: u64, end: ExchangeEnd, count: usize) -> Vec<Duration> {
     let mut pool = pool(&restless(seed, Load::users(1)));
     let mut now = Timestamp::ZERO;
     pool.advance(now);
@@ -56,7 +56,7 @@ fn pauses(seed: u64, end: End, count: usize) -> Vec<Duration> {
 
 #[test]
 fn the_bound_of_the_pause_doubles_from_10_ms_to_a_second_and_the_pause_is_drawn_below_it() {
-    for end in [End::ConnectFailed, End::Broken] {
+    for end in [ExchangeEnd::ConnectFailed, ExchangeEnd::Broken] {
         let runs: Vec<_> = (0..200).map(|seed| pauses(seed, end, 10)).collect();
         for nth in 0..10 {
             let bound = (10 * MS * (1 << nth)).min(1000 * MS);
@@ -78,7 +78,7 @@ fn after_eight_failures() -> (UserPool<()>, Box<UserTask<()>>, Timestamp) {
     let mut now = Timestamp::ZERO;
     pool.advance(now);
     for _ in 0..8 {
-        now = now + ends(&mut pool, now, End::ConnectFailed).expect("it comes again");
+        now = now + ends(&mut pool, now, ExchangeEnd::ConnectFailed).expect("it comes again");
         pool.advance(now);
     }
     let mut user = pool.take(now).expect("it is due");
@@ -89,9 +89,9 @@ fn after_eight_failures() -> (UserPool<()>, Box<UserTask<()>>, Timestamp) {
 #[test]
 fn an_answer_ends_the_row_and_a_time_out_is_no_setback() {
     let (mut pool, user, now) = after_eight_failures();
-    let again = pool.settle(user, Outcome::answered(OK), now).expect("it begins anew at once");
-    let again = pool.settle(again, End::TimedOut.without_answer(), now).expect("and after a time-out, too");
-    assert!(pool.settle(again, End::ConnectFailed.without_answer(), now).is_none());
+    let again = pool.settle(user, ExchangeOutcome::answered(OK), now).expect("it begins anew at once");
+    let again = pool.settle(again, ExchangeEnd::TimedOut.without_answer(), now).expect("and after a time-out, too");
+    assert!(pool.settle(again, ExchangeEnd::ConnectFailed.without_answer(), now).is_none());
     let pause = pool.next_due().expect("it comes again").since(now);
     assert!(pause <= 10 * MS, "{pause:?}");
     let statuses = pool.finish(now, Health::default()).total.replies;
@@ -101,7 +101,7 @@ fn an_answer_ends_the_row_and_a_time_out_is_no_setback() {
 #[test]
 fn what_the_pause_takes_is_no_part_of_the_response_time() {
     let (mut pool, user, now) = after_eight_failures();
-    pool.settle(user, Outcome::answered(OK), now + 5 * MS);
+    pool.settle(user, ExchangeOutcome::answered(OK), now + 5 * MS);
     let report = pool.finish(now + 5 * MS, Health::default());
     let longest = report.total.measured.response_time_ms.max.expect("one was served");
     assert!((longest - 5.0).abs() < 0.01, "{longest}");
@@ -117,7 +117,7 @@ fn in_an_open_load_every_request_tries_at_its_time() {
     while let Some(now) = pool.next_due().filter(|due| *due < Timestamp::from_secs(1)) {
         pool.advance(now);
         while pool.ready() > 0 {
-            ends(&mut pool, now, End::ConnectFailed);
+            ends(&mut pool, now, ExchangeEnd::ConnectFailed);
             tried += 1;
         }
     }
@@ -160,7 +160,7 @@ fn recorded(pace: Pace) -> Load {
 
 /// The times of requests in the plan's ten seconds, each of which ended in this way at once; of an endless loop, the
 /// first 100 000.
-fn tried(plan: &LoadPlan, end: End) -> Vec<Timestamp> {
+fn tried(plan: &LoadPlan, end: ExchangeEnd) -> Vec<Timestamp> {
     let mut pool = pool(plan);
     let mut tried = Vec::new();
     while let Some(now) = pool.next_due().filter(|due| *due < Timestamp::from_secs(10)) {
@@ -170,7 +170,7 @@ fn tried(plan: &LoadPlan, end: End) -> Vec<Timestamp> {
             tried.push(now);
             assert!(tried.len() < 100_000, "a loop, at {now:?}");
             user.begins(now);
-            if end != End::ConnectFailed {
+            if end != ExchangeEnd::ConnectFailed {
                 pool.books.sends(&mut user, now);
             }
             next = pool.settle(user, end.without_answer(), now).or_else(|| pool.take(now));
@@ -202,7 +202,7 @@ fn whoever_comes_and_however_they_try_again_a_dead_service_is_tried_a_few_times_
         for reaction in &reactions {
             for mail in [true, false] {
                 let plan = population(mail, reaction.clone(), load.clone());
-                for end in [End::ConnectFailed, End::Broken] {
+                for end in [ExchangeEnd::ConnectFailed, ExchangeEnd::Broken] {
                     let tried = tried(&plan, end).len();
                     // Bounds of 10, 20, 40 ... 1000 ms: about 7 attempts in the first second, and 2 in each after it.
                     let most = COUNT as usize * 40;
@@ -222,7 +222,7 @@ fn whoever_comes_and_however_they_try_again_a_dead_service_is_tried_a_few_times_
 #[test]
 fn a_longer_wait_of_their_own_is_what_users_wait() {
     let plan = population(false, FailureRule::Login { wait: 4000 * MS }, Load::users(1));
-    let tried = tried(&plan, End::ConnectFailed);
+    let tried = tried(&plan, ExchangeEnd::ConnectFailed);
     let first = tried[0];
     assert_eq!(tried, [first, first + 4000 * MS, first + 8000 * MS]);
 }
@@ -233,7 +233,7 @@ fn recorded_requests_try_once_at_their_times() {
     let mut times: Vec<Timestamp> =
         (0..COUNT).flat_map(|user| (0..6).map(move |n| Timestamp::ZERO + MS * user + 100 * MS * n)).collect();
     times.sort();
-    assert_eq!(tried(&plan, End::ConnectFailed), times);
+    assert_eq!(tried(&plan, ExchangeEnd::ConnectFailed), times);
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn a_retry_keeps_the_moment_at_which_the_request_was_wanted() {
         assert_eq!((call.attempt, call.wanted_at), (attempt, start));
         assert_eq!(user.at, now, "and what the pause takes is no lag of the sender's");
         user.begins(now);
-        assert!(pool.settle(user, End::ConnectFailed.without_answer(), now).is_none());
+        assert!(pool.settle(user, ExchangeEnd::ConnectFailed.without_answer(), now).is_none());
         now = pool.next_due().expect("it comes again");
     }
 }

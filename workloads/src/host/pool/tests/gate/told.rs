@@ -47,13 +47,13 @@ impl Policy for Scribe {
 }
 
 /// How a policy is told that one request has ended.
-fn told(end: host::End) -> Outcome {
+fn told(end: host::ExchangeEnd) -> Outcome {
     let plan = plan(1, 50 * MS);
     let mut pool = pool_with(&SCRIBE, ClientScope::All, &plan);
     pool.advance(Timestamp::ZERO);
     let mut user = pool.take(Timestamp::ZERO).expect("a user has a request");
     user.begins(Timestamp::ZERO);
-    if !matches!(end, host::End::ConnectFailed | host::End::ConnectTimedOut) {
+    if !matches!(end, host::ExchangeEnd::ConnectFailed | host::ExchangeEnd::ConnectTimedOut) {
         pool.books.sends(&mut user, Timestamp::ZERO);
     }
     let _ = pool.settle(user, end.without_answer(), Timestamp::ZERO + MS);
@@ -63,10 +63,10 @@ fn told(end: host::End) -> Outcome {
 
 #[test]
 fn nobody_answered_is_told_apart_from_an_error_and_from_a_time_out() {
-    for end in [host::End::ConnectFailed, host::End::ConnectTimedOut, host::End::Broken] {
+    for end in [host::ExchangeEnd::ConnectFailed, host::ExchangeEnd::ConnectTimedOut, host::ExchangeEnd::Broken] {
         assert_eq!(told(end), Outcome::Unavailable, "{end:?}");
     }
-    assert_eq!(told(host::End::TimedOut), Outcome::TimedOut);
+    assert_eq!(told(host::ExchangeEnd::TimedOut), Outcome::TimedOut);
     let mut failing = |_: &Call, _| (10 * MS, Answer::whole(500, &[], b""));
     let _ = go_with(&SCRIBE, ClientScope::All, &plan(1, 50 * MS), &mut failing);
     NOTES.take();
@@ -185,6 +185,6 @@ fn a_policy_sees_the_wall_clock_that_the_host_sets() {
     let mut user = pool.take(Timestamp::ZERO).expect("a user has a request");
     pool.books.sends(&mut user, Timestamp::ZERO);
     pool.set_wall(UnixSeconds(7201));
-    let _ = pool.settle(user, host::Outcome::answered(OK), Timestamp::ZERO + MS);
+    let _ = pool.settle(user, host::ExchangeOutcome::answered(OK), Timestamp::ZERO + MS);
     assert_eq!(WALLS.take(), [UnixSeconds(7200), UnixSeconds(7201)], "asked, and told of the end");
 }
