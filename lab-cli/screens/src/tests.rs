@@ -35,6 +35,13 @@ fn press(app: &mut App, code: KeyCode) -> Option<Effect> {
     app.key(KeyEvent::from(code))
 }
 
+/// Keys that only change what is shown.
+fn presses(app: &mut App, codes: impl IntoIterator<Item = KeyCode>) {
+    for code in codes {
+        press(app, code);
+    }
+}
+
 fn phase(name: &str, seconds: f64, load: &str) -> PhaseShape {
     PhaseShape { name: name.to_owned(), seconds, load: load.to_owned() }
 }
@@ -204,6 +211,20 @@ fn frame(app: &App, palette: Palette, width: u16, height: u16) -> String {
     terminal(app, palette, width, height).backend().to_string()
 }
 
+fn shows(app: &App, (width, height): (u16, u16), texts: &[&str]) {
+    let drawn = frame(app, Palette::Plain, width, height);
+    for text in texts {
+        assert!(drawn.contains(text), "no {text:?}:\n{drawn}");
+    }
+}
+
+fn hides(app: &App, (width, height): (u16, u16), texts: &[&str]) {
+    let drawn = frame(app, Palette::Plain, width, height);
+    for text in texts {
+        assert!(!drawn.contains(text), "{text:?}:\n{drawn}");
+    }
+}
+
 #[test]
 fn a_run_at_80_by_24() {
     insta::assert_snapshot!(frame(&running(), Palette::COLOURS, 80, 24));
@@ -260,16 +281,13 @@ fn response_times_are_those_of_the_objectives_percentile_or_of_another_one() {
     let mut app = running();
     assert!(frame(&app, Palette::Plain, 120, 40).contains("p90 900 ms <= 1.00 s"), "the objective is about it");
     press(&mut app, KeyCode::Char('t'));
-    let drawn = frame(&app, Palette::Plain, 120, 40);
-    assert!(drawn.contains("p99: too few answers"), "{drawn}");
+    shows(&app, (120, 40), &["p99: too few answers"]);
     let mut last = second(26);
     (last.second, last.p50_ms, last.p99_ms) = (27, Some(60.0), Some(1800.0));
     happened(&mut app, LiveEvent::Second(Box::new(last)));
-    let drawn = frame(&app, Palette::Plain, 120, 40);
-    assert!(drawn.contains("p99 1.80 s > 1.00 s"), "{drawn}");
+    shows(&app, (120, 40), &["p99 1.80 s > 1.00 s"]);
     press(&mut app, KeyCode::Char('t'));
-    let drawn = frame(&app, Palette::Plain, 120, 40);
-    assert!(drawn.contains("p50 60 ms <= 1.00 s"), "{drawn}");
+    shows(&app, (120, 40), &["p50 60 ms <= 1.00 s"]);
     press(&mut app, KeyCode::Char('t'));
     assert!(frame(&app, Palette::Plain, 120, 40).contains("p90 900 ms <= 1.00 s"));
 }
@@ -308,23 +326,17 @@ fn a_frozen_view_stays_as_it_was_and_can_look_back() {
     assert!(frozen.contains("FROZEN at 27 s") && frozen.contains("1000 users"), "{frozen}");
     happened(&mut app, LiveEvent::Second(Box::new(TimelineSecond { users: 7, ..second(27) })));
     assert_eq!(frame(&app, Palette::Plain, 80, 24), frozen);
-    press(&mut app, KeyCode::PageUp);
-    press(&mut app, KeyCode::PageUp);
-    press(&mut app, KeyCode::Left);
+    presses(&mut app, [KeyCode::PageUp, KeyCode::PageUp, KeyCode::Left]);
     let back = frame(&app, Palette::Plain, 80, 24);
     assert!(back.contains("FROZEN at 6 s") && back.contains(" 3 users ") && back.contains(" 6 s of 52 s"), "{back}");
     // No further back than the beginning, no further forth than now.
-    for _ in 0..9 {
-        press(&mut app, KeyCode::PageUp);
-    }
+    presses(&mut app, [KeyCode::PageUp; 9]);
     assert!(frame(&app, Palette::Plain, 80, 24).contains("FROZEN at 1 s"));
-    for _ in 0..9 {
-        press(&mut app, KeyCode::PageDown);
-    }
+    presses(&mut app, [KeyCode::PageDown; 9]);
     assert!(frame(&app, Palette::Plain, 80, 24).contains("FROZEN at 28 s"));
     press(&mut app, KeyCode::Char('p'));
-    let now = frame(&app, Palette::Plain, 80, 24);
-    assert!(!now.contains("FROZEN") && now.contains(" 7 users "), "{now}");
+    shows(&app, (80, 24), &[" 7 users "]);
+    hides(&app, (80, 24), &["FROZEN"]);
 }
 
 #[test]
@@ -367,9 +379,7 @@ fn what_speaks_against_the_arm_so_far_is_told() {
     happened(&mut app, LiveEvent::Second(Box::new(late)));
     happened(&mut app, LiveEvent::Second(Box::new(TimelineSecond { target: None, ..second(28) })));
     app.live.own_cpu = Some(0.012);
-    let drawn = frame(&app, Palette::Plain, 100, 24);
-    assert!(drawn.contains("LAG in 1 s  no word from the service in 1 s"), "{drawn}");
-    assert!(drawn.contains("this screen 1.2 % of a core"), "{drawn}");
+    shows(&app, (100, 24), &["LAG in 1 s  no word from the service in 1 s", "this screen 1.2 % of a core"]);
 }
 
 #[test]

@@ -1,22 +1,10 @@
 //! `lab calibrate`, as a person runs it: shape, never speed.
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Stdio},
-    thread,
-    time::{Duration, Instant},
-};
+use std::{fs, process::Stdio};
 
 use serde_json::Value;
 
-use crate::program;
-
-fn lab(folder: &Path) -> Command {
-    let mut command = program::lab();
-    command.current_dir(folder).env("LAB_CACHE", folder.join("cache")).stdin(Stdio::null());
-    command
-}
+use crate::program::{lab_in as lab, printed, signal, wait_until};
 
 #[test]
 fn a_measured_plant_has_every_part_and_runs_an_experiment_in_virtual_time() {
@@ -61,7 +49,7 @@ fn a_measured_plant_has_every_part_and_runs_an_experiment_in_virtual_time() {
     let run =
         lab(folder.path()).args(["run", "with.yaml", "--virtual", "--output", "json"]).output().expect("lab runs");
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-    let summary: Value = serde_json::from_slice(&run.stdout).expect("JSON");
+    let summary = printed(&run);
     let told = summary["reasons"].as_array().expect("a list").iter().filter(|reason| reason["code"] == "PLANT").count();
     assert_eq!(told, usize::from(cfg!(debug_assertions)) + usize::from(by["verdict"] != "VALID"), "{summary}");
     assert!(summary["arms"][0]["phases"][0]["served"].as_u64() > Some(0), "{summary}");
@@ -80,13 +68,9 @@ fn an_interrupt_leaves_no_file() {
         .stderr(log)
         .spawn()
         .expect("lab starts");
-    let begun = Instant::now();
-    while !fs::read_to_string(folder.path().join("notes")).is_ok_and(|notes| notes.contains("measuring, 1 of 3")) {
-        assert!(begun.elapsed() < Duration::from_secs(60), "it never began");
-        thread::sleep(Duration::from_millis(20));
-    }
-    let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id()).expect("a process id"));
-    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).expect("told");
+    let notes = folder.path().join("notes");
+    wait_until("it begins", || fs::read_to_string(&notes).is_ok_and(|notes| notes.contains("measuring, 1 of 3")));
+    signal("INT", child.id());
     let status = child.wait().expect("ends");
     assert_eq!(status.code(), Some(130));
     let left: Vec<_> = fs::read_dir(folder.path()).expect("read").flatten().map(|entry| entry.file_name()).collect();

@@ -8,18 +8,15 @@ use std::{
 
 use serde_json::Value;
 
-use crate::program;
+use crate::program::{self, json};
 
 mod browser;
-mod compare;
 mod foreign;
-mod history;
 mod kill;
 mod pictures;
 mod recheck;
 mod report;
 mod stopped;
-mod survivors;
 mod thresholds;
 
 /// An emulated service of 200 requests a second, and users of two classes that are too many for it.
@@ -64,8 +61,8 @@ impl Scratch {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = program::lab();
-        command.args(args).current_dir(self.path()).env("LAB_CACHE", self.path().join("cache")).stdin(Stdio::null());
+        let mut command = program::lab_in(self.path());
+        command.args(args);
         command
     }
 
@@ -78,18 +75,9 @@ impl Scratch {
     }
 }
 
-/// Everything that a program said.
+/// Its exit code, and everything that a program said.
 fn told(output: &Output) -> String {
-    format!(
-        "{:?}\n{}{}",
-        output.status.code(),
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    )
-}
-
-fn json(path: &Path) -> Value {
-    serde_json::from_slice(&fs::read(path).expect("readable")).expect("JSON")
+    format!("{:?}\n{}", output.status.code(), program::told(output))
 }
 
 fn text(output: &Output) -> String {

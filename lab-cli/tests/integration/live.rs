@@ -3,16 +3,18 @@
 use std::{
     collections::BTreeMap,
     fs,
-    io::{BufRead, BufReader, Read},
+    io::Read,
     path::Path,
     process::{Child, Command, Output, Stdio},
-    thread,
-    time::{Duration, Instant},
 };
 
 use serde_json::Value;
 
-use crate::program;
+use crate::{
+    program::{self, found, json, signal, wait_until},
+    proxy::proxied::get,
+    served::Kept,
+};
 
 const EXPERIMENT: &str = "
 name: short
@@ -50,13 +52,18 @@ impl Scratch {
     }
 
     fn lab(&self) -> Command {
-        let mut command = program::lab();
-        command.current_dir(self.path()).env("LAB_CACHE", self.path().join("cache")).stdin(Stdio::null());
-        command
+        program::lab_in(self.path())
     }
 
     fn run(&self, args: &[&str]) -> Output {
-        self.lab().args(args).output().expect("lab runs")
+        program::ran(self.path(), args)
+    }
+
+    /// Runs it to its end, and gives its summary. A crowded machine may make the measurement INVALID; that the run is whole does not depend
+    /// on it.
+    #[track_caller]
+    fn ran(&self, out: &str, args: &[&str]) -> Value {
+        found(&self.run(&[&["run", "short.yaml", "--output", "json", "--out", out], args].concat()))
     }
 
     /// Starts a run whose second phase lasts so long, and waits until its first second is on disk.
@@ -89,27 +96,13 @@ impl Scratch {
     }
 
     fn json(&self, file: &str) -> Value {
-        let bytes = fs::read(self.path().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
-        serde_json::from_slice(&bytes).expect("JSON")
-    }
-}
-
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(60), "waited for a minute: {what}");
-        thread::sleep(Duration::from_millis(50));
+        json(&self.path().join(file))
     }
 }
 
 fn exists(pid: u32) -> bool {
     // A zombie that init has not reaped yet is gone for us.
     fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
-}
-
-fn signal(name: &str, pid: u32) {
-    let status = Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status().expect("kill runs");
-    assert!(status.success());
 }
 
 fn stderr(output: &Output) -> String {
@@ -119,20 +112,13 @@ fn stderr(output: &Output) -> String {
 #[test]
 fn a_run_leaves_a_folder_whose_ledgers_agree() {
     let scratch = Scratch::new();
-    let output = scratch.run(&["run", "short.yaml", "--out", "run", "--output", "json"]);
-    // A crowded machine may make the measurement INVALID; that the run is whole does not depend on it.
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{:?}\n{}", output.status, stderr(&output));
-    let printed: Value =
-        serde_json::from_slice(&output.stdout).expect("summary.json on standard output, and nothing else");
+    let printed = scratch.ran("run", &[]);
     assert_eq!(printed, scratch.json("run/summary.json"));
     assert_eq!(printed["partial"], false);
     let arms = printed["arms"].as_array().expect("arms");
     assert_eq!(arms.len(), 2);
     for arm in arms {
-        let sum = |key: &str| {
-            let phases = arm["phases"].as_array().expect("phases");
-            phases.iter().map(|phase| phase[key].as_u64().expect("a count")).sum::<u64>()
-        };
+        let sum = |key: &str| sum(arm, key);
         let parts = ["served", "served_late", "rejected", "timed_out", "failed", "abandoned", "in_flight"];
         assert_eq!(sum("sent"), parts.iter().map(|part| sum(part)).sum::<u64>());
         let written = sum("sent") + sum("hops");
@@ -164,10 +150,7 @@ fn a_run_leaves_a_folder_whose_ledgers_agree() {
 fn what_a_stage_sends_elsewhere_is_counted_by_its_name_in_both_books() {
     let scratch = Scratch::new();
     let stages = "target.stages={work: {queue: 2, workers: 1, on_refuse: {redirect: http://127.0.0.1:9}}}";
-    let args = ["run", "short.yaml", "--policy", "none", "--out", "run", "--set", stages, "--set", "thresholds=[]"];
-    let output = scratch.run(&args);
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{:?}\n{}", output.status, stderr(&output));
-    let arm = &scratch.json("run/summary.json")["arms"][0];
+    let arm = &scratch.ran("run", &["--policy", "none", "--set", stages, "--set", "thresholds=[]"])["arms"][0];
     let sum = |key: &str| sum(arm, key);
     let refused = arm["server"]["refused"].as_object().expect("reasons").values();
     let refused: u64 = refused.map(|count| count.as_u64().expect("a count")).sum();
@@ -180,8 +163,11 @@ fn what_a_stage_sends_elsewhere_is_counted_by_its_name_in_both_books() {
 fn what_a_policy_on_the_users_side_refuses_is_never_sent_and_counted_apart() {
     let scratch = Scratch::new();
     let arms = "arms=[{none: {as: free, client: none}}, {none: {as: own}}, {concurrency: {max: 1, as: sre, client: sre-client}}]";
-    let args = ["run", "short.yaml", "--out", "run", "--set", "thresholds=[]", "--set", arms];
-    let users = [
+    let args = [
+        "--set",
+        "thresholds=[]",
+        "--set",
+        arms,
         "--set",
         "users.client={concurrency: {max: 2, scope: {group: 20}}}",
         "--set",
@@ -189,9 +175,7 @@ fn what_a_policy_on_the_users_side_refuses_is_never_sent_and_counted_apart() {
         "--set",
         "users.criticality={0: SHEDDABLE}",
     ];
-    let output = scratch.run(&[&args[..], &users[..]].concat());
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{:?}\n{}", output.status, stderr(&output));
-    let summary = scratch.json("run/summary.json");
+    let summary = scratch.ran("run", &args);
     let arms: BTreeMap<&str, &Value> = summary["arms"]
         .as_array()
         .expect("arms")
@@ -223,10 +207,7 @@ fn what_a_policy_on_the_users_side_refuses_is_never_sent_and_counted_apart() {
 fn connections_that_the_service_ends_as_announced_cost_no_request() {
     let scratch = Scratch::new();
     let set = ["--set", "target.connection_requests=2", "--set", "thresholds=[]"];
-    let args = [&["run", "short.yaml", "--policy", "none", "--out", "run"], &set[..]].concat();
-    let output = scratch.run(&args);
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{:?}\n{}", output.status, stderr(&output));
-    let arm = &scratch.json("run/summary.json")["arms"][0];
+    let arm = &scratch.ran("run", &[&["--policy", "none"], &set[..]].concat())["arms"][0];
     let sum = |key: &str| sum(arm, key);
     assert_eq!((sum("failed"), sum("connect_failed"), sum("served") + sum("in_flight")), (0, 0, sum("sent")), "{arm}");
     let connections = arm["server"]["connections_accepted"].as_u64().expect("a count");
@@ -241,8 +222,7 @@ fn a_phase_that_asks_for_it_begins_with_a_policy_as_new() {
     let rates = |out: &str, fresh: bool| {
         let fresh = format!("users.phases.busy.fresh_policy={fresh}");
         let set = ["--set", arms, "--set", &fresh, "--set", "users.phases.calm.for=4s", "--set", "thresholds=[]"];
-        let output = scratch.run(&[&["run", "short.yaml", "--out", out], &set[..]].concat());
-        assert!(matches!(output.status.code(), Some(0 | 3)), "{:?}\n{}", output.status, stderr(&output));
+        scratch.ran(out, &set);
         let lines = fs::read_to_string(scratch.path().join(out).join("timeline.jsonl")).expect("there");
         let seconds = lines.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
         let rate = |second: &Value| {
@@ -271,20 +251,7 @@ fn a_phase_that_asks_for_it_begins_with_a_policy_as_new() {
 fn two_runs_with_one_seed_have_the_same_plan_and_another_seed_another() {
     let scratch = Scratch::new();
     let plan = |out: &str, seed: &str| {
-        let args = [
-            "run",
-            "short.yaml",
-            "--policy",
-            "none",
-            "--seed",
-            seed,
-            "--out",
-            out,
-            "--set",
-            "users.phases.busy.for=200ms",
-        ];
-        let output = scratch.run(&args);
-        assert!(matches!(output.status.code(), Some(0 | 3)), "{}", stderr(&output));
+        scratch.ran(out, &["--policy", "none", "--seed", seed, "--set", "users.phases.busy.for=200ms"]);
         let manifest = scratch.json(&format!("{out}/manifest.json"));
         manifest["blocks"][0]["plan"].as_str().expect("a digest").to_owned()
     };
@@ -345,10 +312,7 @@ fn a_run_that_is_killed_in_its_second_arm_keeps_the_first() {
 
 /// A run in the same place, to its end.
 fn next_run_works(scratch: &Scratch) {
-    let args = ["run", "short.yaml", "--policy", "none", "--out", "next", "--set", "users.phases.busy.for=200ms"];
-    let output = scratch.run(&args);
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", stderr(&output));
-    let summary = scratch.json("next/summary.json");
+    let summary = scratch.ran("next", &["--policy", "none", "--set", "users.phases.busy.for=200ms"]);
     assert_eq!(summary["partial"], false);
     assert!(summary["arms"][0]["phases"][0]["served"].as_u64().expect("a count") > 0);
     assert_eq!(scratch.processes(), [0; 0], "nothing is left of it either");
@@ -375,51 +339,23 @@ fn an_arm_whose_target_dies_is_kept_and_marked_and_the_next_one_runs() {
 #[test]
 fn a_failed_threshold_ends_with_4_and_a_folder_that_is_there_with_2() {
     let scratch = Scratch::new();
-    let args = |out: &'static str| {
-        [
-            "run",
-            "short.yaml",
-            "--policy",
-            "none",
-            "--out",
-            out,
-            "--set",
-            "users.phases.busy.for=200ms",
-            "--set",
-            "thresholds=[none.busy.rejected > 5]",
-        ]
-    };
-    let output = scratch.run(&args("run"));
+    let set = ["--set", "users.phases.busy.for=200ms", "--set", "thresholds=[none.busy.rejected > 5]"];
+    let args = [&["run", "short.yaml", "--policy", "none", "--out", "run"], &set[..]].concat();
+    let output = scratch.run(&args);
     assert!(matches!(output.status.code(), Some(4 | 3)), "{:?} {}", output.status, stderr(&output));
-    let again = scratch.run(&args("run"));
+    let again = scratch.run(&args);
     assert_eq!(again.status.code(), Some(2));
     assert!(stderr(&again).contains("--out"), "{}", stderr(&again));
 }
 
-/// A served Arashi, ended when dropped.
-struct Served {
-    child: Child,
-    url: String,
-}
-
-impl Served {
-    fn start(scratch: &Scratch, args: &[&str]) -> Self {
-        let mut command = scratch.lab();
-        command.arg("serve").args(args).args(["--port", "0"]).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().expect("lab starts");
-        let mut line = String::new();
-        let output = child.stdout.as_mut().expect("piped");
-        BufReader::new(output).read_line(&mut line).expect("a line");
-        let url = line.trim().strip_prefix("serving ").unwrap_or_else(|| panic!("{line:?}")).to_owned();
-        Self { child, url }
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// A served Arashi, and its URL.
+fn served(scratch: &Scratch, args: &[&str]) -> (Kept, String) {
+    let mut command = scratch.lab();
+    command.arg("serve").args(args).args(["--port", "0"]).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut served = Kept(command.spawn().expect("lab starts"));
+    let line = served.first_line();
+    let url = line.trim().strip_prefix("serving ").unwrap_or_else(|| panic!("{line:?}")).to_owned();
+    (served, url)
 }
 
 /// Two mboxes with a message each.
@@ -437,30 +373,20 @@ fn two_mboxes(scratch: &Scratch) {
 fn a_refusal_says_when_to_come_back_and_speaks_to_a_person() {
     let scratch = Scratch::new();
     two_mboxes(&scratch);
-    let served = Served::start(&scratch, &["--policy", "fixed-rate", "--mail", "1.mbox", "2.mbox"]);
-    let address = served.url.trim_start_matches("http://").trim_end_matches('/').to_owned();
-    let ask = || {
-        let mut stream = std::net::TcpStream::connect(&address).expect("a connection");
-        let request = format!("GET / HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
-        std::io::Write::write_all(&mut stream, request.as_bytes()).expect("asked");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("an answer");
-        answer
-    };
-    let refused = (0..2000).map(|_| ask()).find(|answer| answer.starts_with("HTTP/1.1 503 ")).expect("a refusal");
-    let (head, page) = refused.split_once("\r\n\r\n").expect("a page");
-    assert!(head.to_ascii_lowercase().contains("retry-after: 5") && head.contains("x-refused: rate"), "{head}");
-    assert!(page.contains("wait for some seconds") && !page.contains("rate"), "{page}");
+    let (_served, url) = served(&scratch, &["--policy", "fixed-rate", "--mail", "1.mbox", "2.mbox"]);
+    let address = url.trim_start_matches("http://").parse().expect("an address");
+    let refused = (0..2000).map(|_| get(address, "/")).find(|answer| answer.status == 503).expect("a refusal");
+    assert_eq!((refused.header("retry-after"), refused.header("x-refused")), (Some("5"), Some("rate")));
+    assert!(refused.body.contains("wait for some seconds") && !refused.body.contains("rate"), "{refused:?}");
 }
 
 #[test]
 fn mail_from_files_is_served_and_loaded() {
     let scratch = Scratch::new();
     two_mboxes(&scratch);
-    let served = Served::start(&scratch, &["--mail", "1.mbox", "2.mbox"]);
-    let output = scratch.run(&["load", &format!("{}/", served.url), "-c", "2", "-n", "200", "--output", "json"]);
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", stderr(&output));
-    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let (_served, url) = served(&scratch, &["--mail", "1.mbox", "2.mbox"]);
+    let output = scratch.run(&["load", &format!("{url}/"), "-c", "2", "-n", "200", "--output", "json"]);
+    let found = found(&output);
     assert_eq!(found["served"], 200);
     assert_eq!(found["sent"], 200);
 

@@ -34,10 +34,7 @@ fn the_view_is_drawn_while_a_run_goes_on_and_q_stops_it() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     fs::write(scratch.path().join("quick.yaml"), EXPERIMENT).expect("written");
     let Some(tmux) = Tmux::start(100, 30) else { return };
-    let lab = program::path();
-    let folder = scratch.path().display();
-    tmux.type_in(&format!("cd {folder} && {lab} run quick.yaml --out result; echo code=$?"));
-    tmux.type_in("Enter");
+    tmux.lab(scratch.path(), "run quick.yaml --out result");
     // The clock stands still at "0 s" until seconds come in; a user is counted only in one that did.
     tmux.wait_for(&["arm 1 of 1: none", "[steady 50 s", "4 users", "in time", "generator CPU", "q stop and save"]);
     tmux.type_in("?");
@@ -63,41 +60,28 @@ fn from_a_choice_to_a_comparison() {
     let short = EXPERIMENT.replace("for: 50s", "for: 3s").replace("service: 1ms", "service: {exponential: 5ms}");
     fs::write(scratch.path().join("mine.yaml"), short).expect("written");
     let Some(tmux) = Tmux::start(110, 34) else { return };
-    let lab = program::path();
-    let folder = scratch.path().display();
-    tmux.type_in(&format!("cd {folder} && {lab}; echo code=$?"));
-    tmux.type_in("Enter");
+    tmux.lab(scratch.path(), "");
     tmux.wait_for(&["choose an experiment", "mine.yaml", "flash-crowd"]);
     // The file of this folder comes first.
-    tmux.type_in("/");
-    tmux.type_in("mine");
-    tmux.type_in("Enter");
-    tmux.wait_for(&["1 found", "a service of one millisecond"]);
-    tmux.type_in("Enter");
-    tmux.wait_for(&["[x] none", "[ ] codel", "1 arm x 1 = seconds"]);
-    // A second policy: the one below.
-    tmux.type_in("Down");
-    tmux.type_in("Space");
-    tmux.wait_for(&["2 arms x 1"]);
-    tmux.type_in("Enter");
-    tmux.wait_for(&["offered/s", "Enter behind the verdict"]);
-    tmux.type_in("Down");
-    tmux.wait_for(&["fixed-rate, goodput/s against none: ~ x"]);
-    // The same, live.
-    tmux.type_in("Escape");
-    tmux.wait_for(&["2 arms x 1"]);
-    tmux.type_in("v");
-    tmux.wait_for(&["[live]"]);
-    tmux.type_in("Enter");
-    tmux.wait_for(&["arm 1 of 2", "generator CPU"]);
+    tmux.dialog(&[
+        ("/ mine Enter", &["1 found", "a service of one millisecond"]),
+        ("Enter", &["[x] none", "[ ] codel", "1 arm x 1 = seconds"]),
+        // A second policy: the one below.
+        ("Down Space", &["2 arms x 1"]),
+        ("Enter", &["offered/s", "Enter behind the verdict"]),
+        ("Down", &["fixed-rate, goodput/s against none: ~ x"]),
+        // The same, live.
+        ("Escape", &["2 arms x 1"]),
+        ("v", &["[live]"]),
+        ("Enter", &["arm 1 of 2", "generator CPU"]),
+    ]);
     tmux.wait_for(&["offered/s", "Enter behind the verdict"]);
     // One at a time: two that arrive together are another key (Alt-Esc).
-    tmux.type_in("Escape");
-    tmux.wait_for(&["2 arms x 1"]);
-    tmux.type_in("Escape");
-    tmux.wait_for(&["choose an experiment"]);
-    tmux.type_in("r");
-    tmux.wait_for(&["2 in runs/", "virtual", "live"]);
+    tmux.dialog(&[
+        ("Escape", &["2 arms x 1"]),
+        ("Escape", &["choose an experiment"]),
+        ("r", &["2 in runs/", "virtual", "live"]),
+    ]);
     tmux.type_in("q");
     let after = tmux.wait_for(&["code=0"]);
     assert!(!after.contains("in runs/"), "the screen is still there:\n{after}");
@@ -113,92 +97,65 @@ fn a_trace_is_shown_until_it_is_left() {
         std::process::Command::new(&lab).args(made).current_dir(scratch.path()).status().expect("it runs").success()
     );
     let Some(tmux) = Tmux::start(100, 34) else { return };
-    let folder = scratch.path().display();
-    tmux.type_in(&format!("cd {folder} && {lab} trace inspect made.jsonl.zst; echo code=$?"));
-    tmux.type_in("Enter");
+    tmux.lab(scratch.path(), "trace inspect made.jsonl.zst");
     tmux.wait_for(&["100 sessions of 10 users", "list messages > show message", "p50 20 ms"]);
-    tmux.type_in("Up");
-    tmux.wait_for(&["list folders > show message: 0 of 100"]);
-    tmux.type_in("6");
-    tmux.wait_for(&["it was generated, not imported"]);
-    tmux.type_in("Escape");
-    tmux.wait_for(&["over time"]);
+    tmux.dialog(&[
+        ("Up", &["list folders > show message: 0 of 100"]),
+        ("6", &["it was generated, not imported"]),
+        ("Escape", &["over time"]),
+    ]);
     tmux.type_in("q");
     let after = tmux.wait_for(&["code=0"]);
     assert!(!after.contains("over time"), "the screen is still there:\n{after}");
-    tmux.type_in(&format!("{lab} trace inspect --no-tui made.jsonl.zst | tail -3"));
-    tmux.type_in("Enter");
+    tmux.enter(&format!("{lab} trace inspect --no-tui made.jsonl.zst | tail -3"));
     tmux.wait_for(&["search "]);
 }
 
 /// A person changes a live run: another policy, more users. Both are done, written down, and held against the run.
 #[test]
-#[expect(clippy::too_many_lines, reason = "one session from beginning to end")]
 fn a_live_run_is_touched_and_says_so() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     fs::write(scratch.path().join("mine.yaml"), EXPERIMENT).expect("written");
     let Some(tmux) = Tmux::start(110, 44) else { return };
     let lab = program::path();
-    let folder = scratch.path().display();
-    tmux.type_in(&format!("cd {folder} && {lab}; echo code=$?"));
-    tmux.type_in("Enter");
+    tmux.lab(scratch.path(), "");
     tmux.wait_for(&["choose an experiment", "mine.yaml"]);
-    tmux.type_in("/");
-    tmux.type_in("mine");
-    tmux.type_in("Enter");
-    tmux.wait_for(&["1 found"]);
-    tmux.type_in("Enter");
-    tmux.wait_for(&["[x] none"]);
-    tmux.type_in("v");
-    tmux.wait_for(&["[live]"]);
-    tmux.type_in("Enter");
-    tmux.wait_for(&["arm 1 of 1: none", " 4 users "]);
-    tmux.type_in("o");
-    tmux.wait_for(&["another policy"]);
+    tmux.dialog(&[
+        ("/ mine Enter", &["1 found"]),
+        ("Enter", &["[x] none"]),
+        ("v", &["[live]"]),
+        ("Enter", &["arm 1 of 1: none", " 4 users "]),
+        ("o", &["another policy"]),
+    ]);
     tmux.type_in("BSpace");
-    for _ in 0..20 {
-        tmux.type_in("BSpace");
-    }
-    tmux.type_in("codel");
-    tmux.wait_for(&["codel_"]);
-    tmux.type_in("Enter");
-    // The headline says who decides now, and panel 1 what is in time of what can be.
-    tmux.wait_for(&["TOUCHED: policy codel", "arm 1 of 1: none > codel (", " in time ", "/s of "]);
-    tmux.type_in("m");
-    tmux.wait_for(&["other machines"]);
-    for _ in 0..20 {
-        tmux.type_in("BSpace");
-    }
-    tmux.type_in("{thread-pool: {max: 30, threshold: 0, tick: 100ms}}");
-    tmux.type_in("Enter");
+    tmux.erase(20);
+    tmux.dialog(&[
+        ("codel", &["codel_"]),
+        // The headline says who decides now, and panel 1 what is in time of what can be.
+        ("Enter", &["TOUCHED: policy codel", "arm 1 of 1: none > codel (", " in time ", "/s of "]),
+        ("m", &["other machines"]),
+    ]);
+    tmux.erase(20);
+    tmux.enter("{thread-pool: {max: 30, threshold: 0, tick: 100ms}}");
     tmux.wait_for(&["TOUCHED: machines thread-pool"]);
     tmux.type_in("o");
     tmux.wait_for(&["another policy"]);
-    for _ in 0..20 {
-        tmux.type_in("BSpace");
-    }
+    tmux.erase(20);
     tmux.type_in("concurrency");
     tmux.type_in("Tab");
-    for _ in 0..20 {
-        tmux.type_in("BSpace");
-    }
-    tmux.type_in("client");
-    tmux.type_in("Enter");
-    tmux.wait_for(&["TOUCHED: policy concurrency at client", "none > concurrency ("]);
-    tmux.type_in("s");
-    tmux.wait_for(&["more users", "seconds"]);
-    for _ in 0..4 {
-        tmux.type_in("BSpace");
-    }
-    tmux.type_in("30");
-    tmux.wait_for(&["30_"]);
-    tmux.type_in("Enter");
-    tmux.wait_for(&["TOUCHED: 30 more users for 10 s", " 34 users "]);
-    tmux.type_in("q");
-    // Whatever else speaks against it on this machine.
-    tmux.wait_for(&["TOUCHED", "Enter behind the verdict"]);
-    tmux.type_in("q");
-    tmux.wait_for(&["code=0"]);
+    tmux.erase(20);
+    tmux.dialog(&[
+        ("client Enter", &["TOUCHED: policy concurrency at client", "none > concurrency ("]),
+        ("s", &["more users", "seconds"]),
+    ]);
+    tmux.erase(4);
+    tmux.dialog(&[
+        ("30", &["30_"]),
+        ("Enter", &["TOUCHED: 30 more users for 10 s", " 34 users "]),
+        // Whatever else speaks against it on this machine.
+        ("q", &["TOUCHED", "Enter behind the verdict"]),
+        ("q", &["code=0"]),
+    ]);
     let runs = fs::read_dir(scratch.path().join("runs")).expect("runs/");
     let run = runs.map(|entry| entry.expect("an entry").path()).next().expect("a run");
     let events = fs::read_to_string(run.join("events.jsonl")).expect("events");
@@ -234,8 +191,7 @@ fn without_its_terminal_it_ends() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let Some(tmux) = Tmux::start(100, 30) else { return };
     let (lab, folder) = (program::path(), scratch.path().display());
-    tmux.type_in(&format!("cd {folder} && sh -c 'echo $$ > pid; exec {lab}'"));
-    tmux.type_in("Enter");
+    tmux.enter(&format!("cd {folder} && sh -c 'echo $$ > pid; exec {lab}'"));
     tmux.wait_for(&["choose an experiment"]);
     let pid = fs::read_to_string(scratch.path().join("pid")).expect("written");
     let process = Path::new("/proc").join(pid.trim());

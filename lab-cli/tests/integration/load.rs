@@ -83,8 +83,7 @@ impl Running {
     }
 
     fn signal(&self, name: &str) {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args([&format!("-{name}"), &id]).status().expect("kill runs").success());
+        program::signal(name, self.child.id());
     }
 
     /// Waits until it has ended, for so long at most.
@@ -111,8 +110,7 @@ impl Ended {
     }
 
     fn json(&self) -> Value {
-        serde_json::from_slice(&self.output.stdout)
-            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&self.output.stderr)))
+        program::printed(&self.output)
     }
 }
 

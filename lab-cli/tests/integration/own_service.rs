@@ -12,19 +12,13 @@ use std::{
     path::Path,
     process::{Command, Output, Stdio},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use serde_json::Value;
 
 use self::there_already::Running;
-use crate::program;
-
-fn lab(folder: &Path) -> Command {
-    let mut command = program::lab();
-    command.current_dir(folder).env("LAB_CACHE", folder.join("cache")).stdin(Stdio::null());
-    command
-}
+use crate::program::{self, json, lab_in as lab, wait_until};
 
 fn ran(command: &mut Command) -> (Output, String, String) {
     let output = command.output().expect("lab runs");
@@ -51,14 +45,6 @@ fn marked(mark: &str) -> Vec<u32> {
     };
     let all = fs::read_dir("/proc").expect("Linux").flatten();
     all.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(has).collect()
-}
-
-fn within(seconds: u64, what: &str, holds: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < Duration::from_secs(seconds), "not within {seconds} s: {what}");
-        thread::sleep(Duration::from_millis(50));
-    }
 }
 
 #[test]
@@ -125,16 +111,6 @@ fn arms_are_compared_on_a_service_that_is_started_for_each_and_gone_after_it() {
 }
 
 #[test]
-fn a_check_runs_nothing_and_says_how_long_a_run_takes() {
-    let folder = tempfile::tempdir().expect("a folder");
-    experiment(folder.path(), "command: \"touch started {port}\", reset: \"touch reset\"", "[none, gradient2]");
-    let (output, out, err) = ran(lab(folder.path()).args(["check", "mine.yaml"]));
-    assert!(output.status.success(), "{err}");
-    assert!(out.contains("8 s of load, about 17 s in all"), "{out}");
-    assert!(!["started", "reset"].iter().any(|file| folder.path().join(file).exists()));
-}
-
-#[test]
 fn a_service_that_fails_is_told_with_its_last_words() {
     let folder = tempfile::tempdir().expect("a folder");
     let failing = |target: &str, args: &[&str], wanted: &[&str]| {
@@ -184,8 +160,7 @@ fn each_arm_begins_with_a_reset_and_arms_before_a_failure_are_kept() {
     assert_eq!(resets.lines().count(), 2, "the third arm was not begun");
     assert!(err.contains("signal: 9") && err.contains(", block 1, second ") && err.contains(" of 7"), "{err}");
     assert!(err.contains("the arms before it are kept: lab report run"), "{err}");
-    let kept = fs::read_to_string(folder.path().join("run/summary.json")).expect("kept");
-    let kept: Value = serde_json::from_str(&kept).expect("JSON");
+    let kept = json(&folder.path().join("run/summary.json"));
     let arms = kept["arms"].as_array().expect("arms");
     assert_eq!((arms.len(), &arms[0]["name"], &kept["partial"]), (1, &"none".into(), &true.into()));
     assert!(arms[0]["phases"][0]["served"].as_u64() > Some(0), "{kept}");
@@ -201,13 +176,13 @@ fn whatever_ends_the_lab_ends_the_service_and_what_it_has_started() {
     let slow = ["--set", "users.phases.calm.for=60s"];
     let sleeps = || marked("600").len();
     let others = sleeps();
-    for signal in ["-INT", "-KILL"] {
+    for signal in ["INT", "KILL"] {
         let run = lab(folder.path()).args(["run", "mine.yaml", "--no-tui"]).args(slow).stderr(Stdio::null()).spawn();
         let mut run = run.expect("lab runs");
-        within(60, "it starts", || !marked(&mark).is_empty() && sleeps() > others);
+        wait_until("it starts", || !marked(&mark).is_empty() && sleeps() > others);
         thread::sleep(Duration::from_millis(500));
-        Command::new("kill").args([signal, &run.id().to_string()]).status().expect("kill runs");
-        within(20, "it is gone", || marked(&mark).is_empty() && sleeps() == others);
+        program::signal(signal, run.id());
+        wait_until("it is gone", || marked(&mark).is_empty() && sleeps() == others);
         run.wait().expect("it ends");
     }
 }
@@ -225,26 +200,13 @@ fn a_service_of_several_processes_that_ignore_sigterm_is_measured_whole_and_gone
     assert_eq!(marked(&mark), [0; 0], "they ended with the last arm");
     let log = fs::read_to_string(folder.path().join("run/service.log")).expect("kept");
     assert_eq!(log.matches("listening on").count(), 2, "each arm has its own: {log}");
-    let summary = fs::read_to_string(folder.path().join("run/summary.json")).expect("written");
-    let summary: Value = serde_json::from_str(&summary).expect("JSON");
+    let summary = json(&folder.path().join("run/summary.json"));
     // CPU time is told in ticks of 10 ms: three seconds of overload take some of them.
     for arm in summary["arms"].as_array().expect("arms") {
         let service = &arm["service"];
         assert!(service["cpu"].as_f64() > Some(0.0) && service["memory_mb"].as_f64() > Some(3.0), "{service}");
         assert!(arm["phases"][0]["served"].as_u64() > Some(0), "{arm}");
     }
-}
-
-#[test]
-fn hosts_beyond_this_machine_are_named_twice() {
-    let folder = tempfile::tempdir().expect("a folder");
-    experiment(folder.path(), "url: \"http://192.0.2.1:8080\"", "[none]");
-    let (output, _, err) = ran(lab(folder.path()).args(["run", "mine.yaml", "--no-tui"]));
-    assert_eq!(output.status.code(), Some(2), "{err}");
-    assert!(err.contains("--allow-host 192.0.2.1"), "{err}");
-    let (output, _, err) = ran(lab(folder.path()).args(["run", "mine.yaml", "--virtual"]));
-    assert_eq!(output.status.code(), Some(2), "{err}");
-    assert!(err.contains("lab calibrate FILE"), "{err}");
 }
 
 /// True if what is said before "at once" is near the four requests that the service works on: exact on a quiet machine, and what others take
@@ -298,9 +260,6 @@ fn from_a_written_file_by_way_of_virtual_time_to_the_proxy() {
     let before = ["proxy", "--json", "--listen", "127.0.0.1:0", "--to", &to, "--policy", "gradient2"];
     let proxy = Running::proxy(lab(folder.path()).args(before).args(["--set", "limit_max=64"]));
     assert_eq!((proxy.status("/more"), proxy.status("/health")), (200, 200));
-    let (output, _, err) = ran(lab(folder.path()).args(["init", "./my-service"]));
-    assert_eq!(output.status.code(), Some(2), "{err}");
-    assert!(err.contains("write {port}"), "{err}");
 }
 
 #[test]

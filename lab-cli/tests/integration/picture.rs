@@ -11,8 +11,7 @@ fn a_flash_crowd_under_two_policies() {
     let Some(tmux) = Tmux::start(120, 40) else { return };
     let lab = program::path();
     let run = format!("cd {} && {lab} run flash-crowd --policy none --policy seda --out run", scratch.path().display());
-    tmux.type_in(&run);
-    tmux.type_in("Enter");
+    tmux.enter(&run);
     let longest = Duration::from_secs(600);
     tmux.wait_up_to(longest, &["arm 2 of 2: seda", " 25 s of 52 s"]);
     tmux.type_in("c");

@@ -1,7 +1,7 @@
 //! `lab proxy` as a person runs it, before services that are not the lab's.
 
 mod accepted;
-mod backend;
+pub mod backend;
 mod backends;
 mod checked;
 mod chromium;
@@ -19,7 +19,7 @@ mod notes;
 mod observed;
 mod opening;
 mod own_rooms;
-mod proxied;
+pub mod proxied;
 mod reload;
 mod replicas;
 mod retries;

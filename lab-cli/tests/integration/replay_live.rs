@@ -3,9 +3,8 @@
 use std::{
     fs,
     io::{BufRead, BufReader, Write},
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     path::Path,
-    process::Output,
     sync::mpsc::{Receiver, Sender, channel},
     thread,
     time::{Duration, Instant},
@@ -13,19 +12,14 @@ use std::{
 
 use serde_json::Value;
 
-use crate::program;
-
-fn lab(folder: &Path, args: &[&str]) -> Output {
-    let mut command = program::lab();
-    command.args(args).current_dir(folder).env("LAB_CACHE", folder.join("cache")).output().expect("lab runs")
-}
+use crate::{
+    program::{self, done, found},
+    served::at_each,
+};
 
 /// Done, whatever the gates say of this machine.
 fn ran(folder: &Path, args: &[&str]) -> Value {
-    let output = lab(folder, args);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{args:?}: {said}");
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{args:?}: {error}: {said}"))
+    found(&program::ran(folder, args))
 }
 
 /// What a service was asked for, and when.
@@ -33,16 +27,9 @@ type Asked = Receiver<(Instant, String)>;
 
 /// A service that answers everything after this long, and tells the first lines of requests.
 fn service(answers_after: Duration) -> (String, Asked) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let host = listener.local_addr().expect("an address").to_string();
     let (tell, asked) = channel();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let tell = tell.clone();
-            thread::spawn(move || serve(&stream.expect("a connection"), answers_after, &tell));
-        }
-    });
-    (host, asked)
+    let address = at_each(move |stream| serve(&stream, answers_after, &tell));
+    (address.to_string(), asked)
 }
 
 fn serve(stream: &TcpStream, answers_after: Duration, tell: &Sender<(Instant, String)>) {
@@ -78,8 +65,7 @@ fn with_access_log(folder: &Path) {
         line(13, "POST /delete"),
     ];
     fs::write(folder.join("access.log"), log.concat()).expect("written");
-    let output = lab(folder, &["trace", "import", "access.log", "-o", "web.jsonl", "--names"]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    done(folder, &["trace", "import", "access.log", "-o", "web.jsonl", "--names"]);
 }
 
 #[test]
@@ -132,8 +118,7 @@ fn arashi_is_given_a_recording_live() {
     let at = folder.path();
     // A session an account: one of two of the same user asks in vain for what the other one has moved.
     let numbers = ["--sessions", "20", "--users", "20", "--rate", "1"];
-    let made = lab(at, &[&["trace", "generate", "arashi", "-o", "t.trace.zst"], &numbers[..]].concat());
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    done(at, &[&["trace", "generate", "arashi", "-o", "t.trace.zst"], &numbers[..]].concat());
     let experiment = "
 name: live
 about: a recording against a small mail service

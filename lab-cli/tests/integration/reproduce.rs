@@ -1,16 +1,12 @@
 //! `lab reproduce` and the atlas, as a person meets them.
 
-use std::{collections::BTreeSet, fs, path::Path, process::Output};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use analysis::{figure::merit::Merit, judge::threshold::PhaseMeasure};
 use experiment::{Experiment, Library};
 use serde_json::Value;
 
-use crate::program;
-
-fn lab(folder: &Path, args: &[&str]) -> Output {
-    program::lab().args(args).current_dir(folder).output().expect("lab runs")
-}
+use crate::program::{json, printed, ran as lab};
 
 fn read(entry: &Library) -> Experiment {
     experiment::read(entry.text, &experiment::Changes::default()).expect("it is good")
@@ -24,15 +20,14 @@ fn text(bytes: &[u8]) -> String {
 fn a_claim_that_fails_is_told_in_the_table_and_by_the_exit_code() {
     let folder = tempfile::tempdir().expect("a folder");
     let output = lab(folder.path(), &["reproduce", "seda-fig12", "seda-fig13", "--out", "a", "--output", "json"]);
-    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let found = printed(&output);
     let artefacts = found.as_array().expect("a list");
     assert_eq!(artefacts.iter().map(|a| &a["experiment"]).collect::<Vec<_>>(), ["seda-fig12", "seda-fig13"]);
     let failed = artefacts.iter().flat_map(|a| a["claims"].as_array().expect("claims")).any(|c| c["held"] == false);
     assert_eq!(output.status.code(), Some(if failed { 4 } else { 0 }), "{}", text(&output.stderr));
     for artefact in artefacts {
         let results = folder.path().join(artefact["results"].as_str().expect("a folder"));
-        let summary: Value =
-            serde_json::from_slice(&fs::read(results.join("summary.json")).expect("it is there")).expect("JSON");
+        let summary = json(&results.join("summary.json"));
         assert_eq!((&summary["mode"], &summary["thresholds"]), (&Value::from("virtual"), &artefact["claims"]));
         assert_eq!((&summary["verdict"], &summary["reasons"]), (&artefact["verdict"], &artefact["reasons"]));
         assert_eq!(
@@ -95,35 +90,11 @@ fn says_what_is_found(ids: &[&str]) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a folder");
     let output = lab(folder.path(), &[&["reproduce", "--out", "found", "--output", "json"], ids].concat());
     assert!(matches!(output.status.code(), Some(0 | 3 | 4)), "{}", text(&output.stderr));
-    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let found = printed(&output);
     let artefacts = found.as_array().expect("a list");
     let stale: Vec<String> = artefacts.iter().flat_map(not_in_the_document).collect();
     assert!(stale.is_empty(), "docs/atlas.md is stale, or the plant has changed:\n{}", stale.join("\n"));
     artefacts.iter().map(|artefact| artefact["experiment"].as_str().expect("an id").to_owned()).collect()
-}
-
-#[test]
-fn ids_are_those_of_the_atlas_and_a_slip_is_told_before_anything_runs() {
-    let folder = tempfile::tempdir().expect("a folder");
-    fs::create_dir(folder.path().join("full")).expect("a folder");
-    fs::write(folder.path().join("full/notes.txt"), "mine").expect("a file");
-    for (args, message) in [
-        (&["reproduce", "seda-fig12", "seda-fig88"][..], "did you mean seda-fig8?"),
-        (&["reproduce", "flash-crowd"][..], "the atlas has no \"flash-crowd\""),
-        (&["reproduce", "webq-fig13", "--live"][..], "no short form"),
-        (&["reproduce", "webq-table1"][..], "lab reproduce webq-table1 --live"),
-        (&["reproduce"][..], "<ID>"),
-        (&["reproduce", "seda-fig12", "seda-fig13", "--svg", "f.svg"][..], "--svg names one picture"),
-        (&["reproduce", "seda-fig12", "--svg", "nowhere/f.svg"][..], "no such place for a file"),
-        (&["reproduce", "seda-fig12", "-o", "full"][..], "holds other things than a page of lab reproduce"),
-        (&["reproduce", "--all", "--live", "--virtual"][..], "cannot be used with"),
-    ] {
-        let output = lab(folder.path(), args);
-        assert_eq!(output.status.code(), Some(2), "{args:?}");
-        assert!(text(&output.stderr).contains(message), "{args:?}: {}", text(&output.stderr));
-    }
-    assert!(!folder.path().join("runs").exists(), "nothing ran");
-    assert_eq!(fs::read_dir(folder.path().join("full")).expect("a folder").count(), 1, "nothing was written");
 }
 
 /// Of what a run with seed 1 has found, what `docs/atlas.md` does not say, to the last digit.
@@ -243,51 +214,4 @@ fn every_artefact_has_a_figure_of_gauges_that_there_are() {
             }
         }
     }
-}
-
-/// The artefact that takes least: its figure as text, as a picture, and on a page.
-#[test]
-fn a_figure_is_drawn_on_the_terminal_in_a_picture_and_on_a_page() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let args = ["reproduce", "seda-fig12", "--out", "a", "--svg", "f.svg", "-o", "page"];
-    let output = lab(folder.path(), &args);
-    assert!(matches!(output.status.code(), Some(0 | 4)), "{}", text(&output.stderr));
-    let printed = text(&output.stdout);
-    let legend = ["o none", "x degrade-only", "= target", "5 numbers of the paper: half within "];
-    assert!(legend.iter().all(|entry| printed.contains(entry)), "{printed}");
-    assert!(printed.contains("90th percentile of response times, s") && printed.contains("quality of the answers"));
-    let figure = printed.lines().skip_while(|line| !line.contains("results: "));
-    assert!(figure.clone().all(|line| line.chars().count() <= 80), "{printed}");
-
-    let svg = fs::read_to_string(folder.path().join("f.svg")).expect("a picture");
-    let lines = |class: &str| svg.matches(&format!("class=\"line {class}\"")).count();
-    // In the legend, in a panel, and in the one of quality: none twice, degrade-only three times; the paper has numbers and no curve.
-    assert_eq!([lines("c0"), lines("c1"), lines("paper c1")], [2, 3, 0], "{svg}");
-    assert!(svg.contains("<text") && svg.contains("time, s") && !svg.contains("NaN"), "{svg}");
-
-    let page = fs::read_to_string(folder.path().join("page/index.html")).expect("a page");
-    assert!(page.contains("<a href=\"#seda-fig12\">") && page.contains("<section id=\"seda-fig12\">"), "contents");
-    assert!(
-        page.contains("2 of 2 claims of the papers held, in 1 artefact")
-            && page.contains("This is one seed")
-            && page.contains("<svg class=\"figure\" viewBox")
-            && page.contains("Numbers of the paper, and ours"),
-        "{page}"
-    );
-    assert!(page.contains("fixed_rounds") && page.contains("lab reproduce seda-fig12 --svg seda-fig12.svg"), "setup");
-    assert!(
-        ["<script", " src=", "http:", "https:", " style="].iter().all(|bad| !page.contains(bad)),
-        "it loads nothing"
-    );
-
-    // A page of ours is written anew; a folder with a file in its place is not.
-    let again = lab(folder.path(), &["reproduce", "seda-fig12", "-o", "page", "--repeat", "2"]);
-    assert!(matches!(again.status.code(), Some(0 | 4)), "{}", text(&again.stderr));
-    let page = fs::read_to_string(folder.path().join("page/index.html")).expect("a page");
-    assert!(
-        page.contains("<td>2 of 2</td>") && page.contains("--repeat 2") && !page.contains("This is one seed"),
-        "seeds"
-    );
-    let refused = lab(folder.path(), &["reproduce", "seda-fig12", "-o", "f.svg"]);
-    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
 }

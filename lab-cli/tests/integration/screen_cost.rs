@@ -40,8 +40,7 @@ fn with_screen(tmux: &Tmux, pair: u32, out: &Path) {
     let lab = program::path();
     // A file is waited for: ten looks at the terminal a second are 4 % of a processor, which would be the test's own noise.
     let over = out.with_extension("over");
-    tmux.type_in(&format!("clear; {lab} {}; touch {}", arguments(pair, out).join(" "), over.display()));
-    tmux.type_in("Enter");
+    tmux.enter(&format!("clear; {lab} {}; touch {}", arguments(pair, out).join(" "), over.display()));
     let begun = Instant::now();
     while !over.exists() {
         assert!(begun.elapsed() < Duration::from_secs(300), "the run does not end:\n{}", tmux.screen());

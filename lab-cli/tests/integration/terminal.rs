@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeSet,
     fs,
+    path::Path,
     process::{Command, Output},
     sync::atomic::{AtomicU32, Ordering},
     thread,
@@ -43,6 +44,30 @@ impl Tmux {
 
     pub fn type_in(&self, text: &str) {
         assert!(self.run(&["send-keys", text]).status.success());
+    }
+
+    /// A line, or what is asked for, with the key that ends it.
+    pub fn enter(&self, text: &str) {
+        self.type_in(text);
+        self.type_in("Enter");
+    }
+
+    /// `lab` in a folder, with these arguments; its exit code comes after it.
+    pub fn lab(&self, folder: &Path, arguments: &str) {
+        let (folder, lab) = (folder.display(), crate::program::path());
+        self.enter(&format!("cd {folder} && {lab} {arguments}; echo code=$?"));
+    }
+
+    /// Keys one after the other, and what the screen shows then.
+    pub fn dialog(&self, steps: &[(&str, &[&str])]) {
+        for (keys, wanted) in steps {
+            keys.split(' ').for_each(|key| self.type_in(key));
+            self.wait_for(wanted);
+        }
+    }
+
+    pub fn erase(&self, characters: usize) {
+        (0..characters).for_each(|_| self.type_in("BSpace"));
     }
 
     /// As a person pastes: in brackets, where the program asked for them.

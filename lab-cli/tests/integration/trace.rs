@@ -1,89 +1,12 @@
-//! `lab trace`, run as a person runs it: from a log to a model that an experiment takes, and back.
+//! `lab trace` on recordings: those that lie in `traces/small`, the steps of the documentation, and logs that are large or broken. Small ones are in
+//! `cases`.
 
-mod capacity;
 mod guide;
-mod sites;
 mod uneven;
-mod walk;
 
 use std::{fs, io::Read as _, path::Path};
 
-use crate::program;
-
-/// A session of Dovecot's events: list folders, list messages, show, delete, show again, out.
-fn session(number: u32) -> String {
-    let second = 10 + number;
-    let event = |millis: u32, name: &str, args: &str| {
-        format!(
-            "{{\"event\":\"imap_command_finished\",\"start_time\":\"2026-11-21T01:{:02}:{:02}.{millis:03}Z\",\
-             \"end_time\":\"2026-11-21T01:{:02}:{:02}.{:03}Z\",\"fields\":{{\"user\":\"joe\",\"session\":\"S{number}\",\
-             \"cmd_name\":\"{name}\",\"cmd_args\":\"{args}\",\"tagged_reply_state\":\"OK\",\"bytes_out\":99}}}}\n",
-            second / 60,
-            second % 60,
-            second / 60,
-            second % 60,
-            millis + 2
-        )
-    };
-    [
-        event(0, "LIST", "\\\"\\\" *"),
-        event(100, "SELECT", "INBOX"),
-        event(110, "FETCH", "1:10 (BODY.PEEK[HEADER])"),
-        event(200, "FETCH", "4 (RFC822)"),
-        event(300, "STORE", "4 +FLAGS (\\\\Deleted)"),
-        event(310, "EXPUNGE", ""),
-        event(400, "FETCH", "4 (RFC822)"),
-        event(900, "LOGOUT", ""),
-    ]
-    .concat()
-}
-
-fn lab(folder: &Path, args: &[&str]) -> std::process::Output {
-    program::lab().args(args).current_dir(folder).output().expect("lab runs")
-}
-
-fn done(folder: &Path, args: &[&str]) -> String {
-    let output = lab(folder, args);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{args:?}: {said}");
-    String::from_utf8(output.stdout).expect("text") + &said
-}
-
-#[test]
-fn from_a_log_to_a_model_that_an_experiment_takes() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let at = folder.path();
-    let log: String = (0..50).map(session).collect();
-    fs::write(at.join("events.jsonl"), log).expect("written");
-
-    let said = done(at, &["trace", "import", "events.jsonl", "-o", "mail.jsonl.zst"]);
-    assert!(said.contains("300 actions in 50 sessions"), "{said}");
-    assert!(said.contains("50 sessions without their login"), "{said}");
-    let seen = done(at, &["trace", "inspect", "mail.jsonl.zst"]);
-    assert!(seen.contains("50 sessions (0 cut) of 1 users"), "{seen}");
-
-    let fitted = done(at, &["trace", "fit", "mail.jsonl.zst", "-o", "mail.yaml"]);
-    assert!(fitted.contains("after delete users go back: 50 of 50 times"), "{fitted}");
-    let experiment = "
-name: fitted
-target: {app: arashi}
-objective: {percentile: 90, response_time: 1s}
-users:
-  model: mail.yaml
-  phases: [{name: all, users: 10, for: 5s}]
-arms: [none]
-";
-    fs::write(at.join("fitted.yaml"), experiment).expect("written");
-    done(at, &["check", "fitted.yaml"]);
-    done(at, &["run", "fitted.yaml", "--virtual", "--out", "run"]);
-
-    done(at, &["trace", "generate", "mail.yaml", "--sessions", "40", "-o", "made.jsonl"]);
-    let again = done(at, &["trace", "fit", "made.jsonl"]);
-    assert!(again.contains("40 sessions (0 cut, 0 without a login)"), "{again}");
-    done(at, &["trace", "anonymize", "made.jsonl", "-o", "clean.jsonl.gz"]);
-    let seen = done(at, &["trace", "inspect", "clean.jsonl.gz", "--output", "json"]);
-    assert!(seen.contains("\"names\": \"pseudonyms\""), "{seen}");
-}
+use crate::program::{self, done};
 
 /// The small traces that lie in `traces/small`.
 fn small(name: &str) -> String {
@@ -169,30 +92,6 @@ fn the_generated_trace_is_what_its_command_gives() {
     let fitted = json(&done(at, &["trace", "fit", "again.jsonl", "--output", "json"]));
     assert_eq!(fitted["think"]["list messages"], serde_json::json!({"constant": "20ms"}));
     assert_eq!(fitted["fitted"]["read"]["sessions"], 200);
-}
-
-#[test]
-fn what_cannot_be_done_says_why_and_leaves_nothing_behind() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let at = folder.path();
-    fs::write(at.join("notes.txt"), "hello\n").expect("written");
-    let fails = |args: &[&str], words: &str| {
-        let output = lab(at, args);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
-        assert!(said.contains(words), "{args:?}: {said}");
-    };
-    fails(&["trace", "import", "notes.txt", "-o", "t.jsonl"], "notes.txt: this is none of the formats");
-    assert!(!at.join("t.jsonl").exists(), "half a trace helps nobody");
-    fails(&["trace", "import", "gone.log", "-o", "t.jsonl"], "gone.log");
-    fails(&["trace", "import", "notes.txt", "-o", "notes.txt"], "name another, or remove it");
-    fails(&["trace", "inspect", "notes.txt"], "lab trace import");
-    fails(&["trace", "import", "notes.txt", "-o", "t", "--zone", "CET"], "+01:00");
-    fs::write(at.join("key"), "12").expect("written");
-    fails(&["trace", "import", "notes.txt", "-o", "t", "--key", "key"], "32 hexadecimal digits");
-    fs::write(at.join("cut.jsonl"), "{\"trace\":1,\"name\":\"x\",\"source\":\"y\",\"names\":\"source\"}\n")
-        .expect("written");
-    fails(&["trace", "fit", "cut.jsonl"], "cut.jsonl: line 2 (byte 53): the trace ends here");
 }
 
 #[test]

@@ -8,13 +8,12 @@ use std::{
     fs,
     path::Path,
     process::{Child, Command, Output, Stdio},
-    thread,
     time::{Duration, Instant},
 };
 
 use serde_json::Value;
 
-use crate::program;
+use crate::program::{self, json, lab_in as lab, signal, wait_until};
 
 /// An experiment on a tree of services: what differs from one to the next.
 struct Tree {
@@ -162,12 +161,6 @@ const COSTS: Tree = Tree {
   - none: {as: quota, services: {back: {quota: {limits: {7: 0, 8: 1}, default_limit: 0, reserve: 0}}}}",
 };
 
-fn lab(folder: &Path) -> Command {
-    let mut command = program::lab();
-    command.current_dir(folder).env("LAB_CACHE", folder.join("cache")).stdin(Stdio::null());
-    command
-}
-
 fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
@@ -188,10 +181,9 @@ fn ran_in(folder: &Path, tree: &Tree, options: &[&str]) -> (Value, Vec<Value>) {
     let output = output.expect("lab runs");
     // A crowded machine may make the measurement INVALID; that the run is whole does not depend on it.
     assert!(matches!(output.status.code(), Some(0 | 3)), "{:?}\n{}", output.status, stderr(&output));
-    let read = |file: &str| fs::read_to_string(folder.join("run").join(file)).expect(file);
-    let summary: Value = serde_json::from_str(&read("summary.json")).expect("JSON");
-    let seconds = read("timeline.jsonl").lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    let arm = summary["arms"][0].clone();
+    let seconds = fs::read_to_string(folder.join("run/timeline.jsonl")).expect("seconds");
+    let seconds = seconds.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let arm = json(&folder.join("run/summary.json"))["arms"][0].clone();
     for reason in arm["reasons"].as_array().expect("reasons") {
         assert!(!["LEDGER", "EMPTY"].contains(&reason["code"].as_str().expect("text")), "{reason}");
     }
@@ -347,7 +339,7 @@ fn reading_and_refusing_cost_what_they_are_said_to() {
 }
 
 /// A run of a minute, once its first second is recorded, and the processes of its three tasks.
-fn started(folder: &Path) -> (Child, Vec<String>) {
+fn started(folder: &Path) -> (Child, Vec<u32>) {
     fs::write(folder.join("tree.yaml"), STACK.as_yaml().replace("for: 2s", "for: 60s")).expect("written");
     let child = begun(lab(folder));
     has_written(folder, "timeline.jsonl", "\n");
@@ -362,26 +354,18 @@ fn begun(mut lab: Command) -> Child {
     run.spawn().expect("lab starts")
 }
 
-/// Waits until a file of the results has this text.
-fn has_written(folder: &Path, file: &str, text: &str) {
-    let (file, began) = (folder.join("run").join(file), Instant::now());
-    while !fs::read_to_string(&file).is_ok_and(|written| written.contains(text)) {
-        assert!(began.elapsed() < Duration::from_secs(40), "no {text:?} in {}", file.display());
-        thread::sleep(Duration::from_millis(50));
-    }
-}
-
 /// The processes that any thread of a process has started.
-fn children(process: u32) -> Vec<String> {
+fn children(process: u32) -> Vec<u32> {
     let threads = fs::read_dir(format!("/proc/{process}/task")).expect("it runs").flatten();
     // A thread may have ended meanwhile.
     let of_thread = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("children")).unwrap_or_default();
     let children: Vec<String> = threads.map(of_thread).collect();
-    children.iter().flat_map(|children| children.split_ascii_whitespace()).map(str::to_owned).collect()
+    let words = children.iter().flat_map(|children| children.split_ascii_whitespace());
+    words.map(|word| word.parse().expect("a number")).collect()
 }
 
 /// How it ended, within less than its own length, and that none of its tasks is left.
-fn ended(child: Child, tasks: &[String]) -> Output {
+fn ended(child: Child, tasks: &[u32]) -> Output {
     let asked = Instant::now();
     let output = child.wait_with_output().expect("it ends");
     assert!(asked.elapsed() < Duration::from_secs(30), "it ended early");
@@ -389,14 +373,20 @@ fn ended(child: Child, tasks: &[String]) -> Output {
     output
 }
 
-fn none_is_left(tasks: &[String]) {
+fn none_is_left(tasks: &[u32]) {
     for task in tasks {
-        assert!(!Path::new("/proc").join(task).exists(), "{task} is still there");
+        assert!(!is_there(*task), "{task} is still there");
     }
 }
 
-fn kill(signal: &str, process: &str) {
-    assert!(Command::new("kill").args([signal, process]).status().expect("kill runs").success());
+fn is_there(process: u32) -> bool {
+    Path::new(&format!("/proc/{process}")).exists()
+}
+
+/// Waits until a file of the results has this text.
+fn has_written(folder: &Path, file: &str, text: &str) {
+    let file = folder.join("run").join(file);
+    wait_until(text, || fs::read_to_string(&file).is_ok_and(|written| written.contains(text)));
 }
 
 #[test]
@@ -404,7 +394,7 @@ fn a_task_that_dies_ends_the_run_and_is_named_and_leaves_nobody_behind() {
     let folder = tempfile::tempdir().expect("a folder");
     let (child, tasks) = started(folder.path());
     // Those that are called start first: the second is b.
-    kill("-9", &tasks[1]);
+    signal("KILL", tasks[1]);
     let output = ended(child, &tasks);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert!(stderr(&output).contains("b ended with signal: 9"), "{}", stderr(&output));
@@ -414,11 +404,10 @@ fn a_task_that_dies_ends_the_run_and_is_named_and_leaves_nobody_behind() {
 fn an_interrupt_ends_all_tasks_in_order_and_keeps_what_was_measured() {
     let folder = tempfile::tempdir().expect("a folder");
     let (child, tasks) = started(folder.path());
-    kill("-INT", &child.id().to_string());
+    signal("INT", child.id());
     let output = ended(child, &tasks);
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
-    let summary = fs::read(folder.path().join("run/summary.json")).expect("saved");
-    let summary: Value = serde_json::from_slice(&summary).expect("JSON");
+    let summary = json(&folder.path().join("run/summary.json"));
     assert_eq!(summary["partial"], true);
     assert!(count(&service(&summary["arms"][0], "c")["calls_read"]) > 0, "the books of the last service");
 }

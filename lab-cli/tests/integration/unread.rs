@@ -1,10 +1,8 @@
 //! With a limit on connections, requests wait in the kernel and some are never read. Both ledgers still agree to the last one.
 
-use std::fs;
-
 use serde_json::Value;
 
-use crate::program;
+use crate::program::{json, lab_with};
 
 /// Sixty users and two connections at a time: most of them write to a service that has not accepted them, and time out.
 const EXPERIMENT: &str = "
@@ -28,14 +26,10 @@ declares: [closed-overload]
 #[test]
 fn what_was_written_and_not_read_is_what_was_left_unread() {
     let folder = tempfile::tempdir().expect("a folder");
-    fs::write(folder.path().join("unread.yaml"), EXPERIMENT).expect("written");
-    let mut lab = program::lab();
-    lab.current_dir(folder.path()).env("LAB_CACHE", folder.path().join("cache"));
-    let output = lab.args(["run", "unread.yaml", "--details", "--out", "run"]).output().expect("lab runs");
+    let output = lab_with(folder.path(), EXPERIMENT, &["run", "x.yaml", "--details", "--out", "run"]);
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
-    let summary: Value =
-        serde_json::from_slice(&fs::read(folder.path().join("run/summary.json")).expect("there")).expect("JSON");
+    let summary = json(&folder.path().join("run/summary.json"));
     let (arm, phase) = (&summary["arms"][0], &summary["arms"][0]["phases"][0]);
     let count = |of: &Value, key: &str| of[key].as_u64().unwrap_or_else(|| panic!("{key} in {of}"));
 

@@ -8,15 +8,19 @@ use std::{
     env,
     ffi::OsStr,
     fs,
-    io::{BufRead, BufReader, Read, Write},
-    net::{SocketAddr, TcpListener, TcpStream},
+    net::SocketAddr,
     path::{Path, PathBuf},
-    process::{Child, Command, Output, Stdio},
+    process::{Command, Output, Stdio},
     thread,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use serde_json::Value;
+
+use crate::{
+    proxy::{backend::Backend, proxied::get},
+    served::Kept,
+};
 
 const FILE: &str = "
 name: mine
@@ -155,56 +159,15 @@ fn done(command: &mut Command) -> Output {
 }
 
 /// A process that says on its first line where it listens, and ends with the test.
-struct Server {
-    child: Child,
-    line: String,
-}
-
-impl Server {
-    fn start(command: &mut Command) -> Self {
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("it starts");
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("a line");
-        Self { child, line: line.trim().to_owned() }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// The status of an answer.
-fn status(address: SocketAddr) -> u16 {
-    let mut stream = TcpStream::connect(address).expect("it listens");
-    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("set");
-    write!(stream, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").expect("sent");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("an answer");
-    answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("{answer:?}"))
+fn server(command: &mut Command) -> (Kept, String) {
+    let mut server = Kept(command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("it starts"));
+    let line = server.first_line().trim().to_owned();
+    (server, line)
 }
 
 fn statuses(address: SocketAddr, at_once: usize) -> Vec<u16> {
-    let all: Vec<_> = (0..at_once).map(|_| thread::spawn(move || status(address))).collect();
+    let all: Vec<_> = (0..at_once).map(|_| thread::spawn(move || get(address, "/").status)).collect();
     all.into_iter().map(|one| one.join().expect("it ends")).collect()
-}
-
-/// A service that answers everything.
-fn backend() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("an address");
-    thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            thread::spawn(move || {
-                let mut lines = BufReader::new(stream.try_clone().expect("a socket")).lines();
-                while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
-                let _ = write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok");
-            });
-        }
-    });
-    address
 }
 
 fn of_arm(summary: &Output, arm: usize) -> Value {
@@ -246,16 +209,16 @@ fn a_written_policy_decides_in_all_hosts() {
     }
     done(&mut written.lab(&["recheck", "live"]));
 
-    let to = format!("http://{}", backend());
+    let to = Backend::start().url();
     let before = ["proxy", "--json", "--listen", "127.0.0.1:0", "--to", &to, "--policy", "my-limit"];
-    let proxy = Server::start(&mut written.lab(&before));
-    let ready: Value = serde_json::from_str(&proxy.line).unwrap_or_else(|_| panic!("{:?}", proxy.line));
+    let (_proxy, line) = server(&mut written.lab(&before));
+    let ready: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line:?}"));
     let address = ready["url"].as_str().and_then(|url| url.strip_prefix("http://")?.parse().ok()).expect("an address");
     assert_eq!(statuses(address, 3), [200; 3]);
 
-    let app = Server::start(&mut Command::new(target().join("debug/examples/app")));
-    let address = app.line.parse().expect("an address");
-    assert_eq!(status(address), 200);
+    let (_app, line) = server(&mut Command::new(target().join("debug/examples/app")));
+    let address = line.parse().expect("an address");
+    assert_eq!(statuses(address, 1), [200]);
     let crowd = statuses(address, 40);
     let answered = |status| crowd.iter().filter(|other| **other == status).count();
     assert_eq!(answered(200) + answered(503), 40, "{crowd:?}");

@@ -5,7 +5,10 @@ use analysis::{
     summary::{Comparison, ComparisonVerdict},
 };
 
-use super::{App, KeyCode, ScreenMessage, frame, press, program::compared};
+use super::{
+    App, KeyCode, ScreenMessage, frame, press,
+    program::{compared, opened},
+};
 use crate::{Palette, RunsCompared};
 
 /// What was found of an arm of both runs in the spike.
@@ -26,8 +29,7 @@ fn found(arm: &str, metric: &str, interval: Option<[f64; 2]>) -> Across {
 }
 
 fn two_runs(interval: Option<[f64; 2]>) -> App {
-    let mut app = App::default();
-    app.receive(ScreenMessage::Opened(vec![compared("run-1"), compared("run-2")]));
+    let mut app = opened(vec![compared("run-1"), compared("run-2")]);
     let all = ["none", "seda"].map(|arm| found(arm, "goodput_per_s", interval));
     let folders = ["runs/run-1", "runs/run-2"].map(Into::into);
     let phases = [("spike".to_owned(), all.to_vec())].into();
@@ -85,8 +87,7 @@ fn too_few_blocks_describe_and_decide_nothing() {
 
 #[test]
 fn without_two_runs_that_can_be_compared_the_key_says_why() {
-    let mut app = App::default();
-    app.receive(ScreenMessage::Opened(vec![compared("run-1")]));
+    let mut app = opened(vec![compared("run-1")]);
     press(&mut app, KeyCode::Char('a'));
     assert!(frame(&app, Palette::Plain, 120, 40).contains("tick two of the past runs"));
     app.receive(ScreenMessage::Opened(vec![compared("run-1"), compared("run-2")]));

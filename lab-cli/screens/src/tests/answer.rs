@@ -2,14 +2,12 @@
 
 use analysis::answer::NO_CONCLUSION;
 
-use super::{App, KeyCode, ScreenMessage, frame, press, program::compared};
-use crate::{OpenRun, Palette};
-
-fn opened(runs: Vec<OpenRun>) -> App {
-    let mut app = App::default();
-    app.receive(ScreenMessage::Opened(runs));
-    app
-}
+use super::{
+    App, KeyCode, frame, hides, press, presses,
+    program::{compared, opened},
+    shows,
+};
+use crate::Palette;
 
 const SEDA: &str = "seda: 84/s of 300/s offered in spike at p90 890 ms, 50 % rejected.";
 const NONE: &str = "Without control: 35/s of 300/s offered in spike";
@@ -33,10 +31,8 @@ fn a_comparison_begins_with_what_every_arm_came_to() {
     );
     // All of them are behind the verdict, and the picture alone has the screen to itself.
     press(&mut app, KeyCode::Enter);
-    let behind = frame(&app, Palette::Plain, 100, 24);
-    assert!(behind.contains("what it comes to") && behind.contains(NONE) && behind.contains(SEDA), "{behind}");
-    press(&mut app, KeyCode::Esc);
-    press(&mut app, KeyCode::Char('z'));
+    shows(&app, (100, 24), &["what it comes to", NONE, SEDA]);
+    presses(&mut app, [KeyCode::Esc, KeyCode::Char('z')]);
     assert!(!frame(&app, Palette::Plain, 120, 40).contains("Without control"));
 }
 
@@ -45,8 +41,8 @@ fn an_invalid_run_begins_with_what_reports_say_of_it() {
     let mut run = compared("run-1");
     run.summary.valid = false;
     let mut app = opened(vec![run]);
-    let drawn = frame(&app, Palette::Plain, 120, 40);
-    assert!(drawn.contains(&format!("! {NO_CONCLUSION}")) && !drawn.contains("Without control"), "{drawn}");
+    shows(&app, (120, 40), &[&format!("! {NO_CONCLUSION}")]);
+    hides(&app, (120, 40), &["Without control"]);
     assert!(frame(&app, Palette::Plain, 80, 24).contains("! INVALID: the measurement went wrong"));
     press(&mut app, KeyCode::Enter);
     assert!(frame(&app, Palette::Plain, 120, 40).contains(NO_CONCLUSION));

@@ -7,9 +7,9 @@ use analysis::{
 use crossterm::event::{KeyEvent, KeyModifiers};
 
 use super::{
-    App, Effect, KeyCode, ScreenMessage, frame, happened, press,
-    program::{compared, set_up, type_in},
-    running,
+    App, Effect, KeyCode, ScreenMessage, frame, happened, hides, press, presses,
+    program::{compared, opened, set_up, type_in},
+    running, shows,
 };
 use crate::{FolderContents, OpenRun, Palette, ScreenJob, panel::Screen};
 
@@ -27,10 +27,7 @@ fn a_filter_ends_with_esc_alone() {
 #[test]
 fn a_field_has_a_cursor_that_moves() {
     let mut app = set_up();
-    press(&mut app, KeyCode::Down);
-    press(&mut app, KeyCode::Tab);
-    press(&mut app, KeyCode::Enter);
-    press(&mut app, KeyCode::Left);
+    presses(&mut app, [KeyCode::Down, KeyCode::Tab, KeyCode::Enter, KeyCode::Left]);
     let value = |app: &App| app.setup.as_ref().expect("a setup").parameters()[0].value.clone();
     assert!(!frame(&app, Palette::Plain, 120, 36).contains(&format!("new value: {}_", value(&app))));
     app.key(KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL));
@@ -44,8 +41,7 @@ fn a_field_has_a_cursor_that_moves() {
 fn the_scope_of_an_arm_can_be_changed_and_a_parameter_found() {
     let mut app = set_up();
     press(&mut app, KeyCode::Down); // seda
-    press(&mut app, KeyCode::Tab);
-    press(&mut app, KeyCode::Char('/'));
+    presses(&mut app, [KeyCode::Tab, KeyCode::Char('/')]);
     type_in(&mut app, "scope");
     press(&mut app, KeyCode::Enter);
     let parameters = app.setup.as_ref().expect("a setup").parameters();
@@ -64,21 +60,16 @@ fn the_scope_of_an_arm_can_be_changed_and_a_parameter_found() {
 fn a_list_of_policies_says_what_each_does_and_a_wrong_name_is_answered_in_the_form() {
     let mut app = running();
     press(&mut app, KeyCode::Char('o'));
-    let drawn = frame(&app, Palette::Plain, 80, 24);
-    assert!(drawn.contains("fixed-rate         a token bucket at a rate that you set"), "{drawn}");
+    shows(&app, (80, 24), &["fixed-rate         a token bucket at a rate that you set"]);
     type_in(&mut app, "coddel");
     press(&mut app, KeyCode::Enter);
-    let drawn = frame(&app, Palette::Plain, 80, 24);
-    assert!(drawn.contains("there is no policy \"coddel\"; did you mean codel?"), "{drawn}");
+    shows(&app, (80, 24), &["there is no policy \"coddel\"; did you mean codel?"]);
 }
 
 #[test]
 fn a_setup_can_be_put_back_to_the_files() {
     let mut app = set_up();
-    press(&mut app, KeyCode::Char(' '));
-    press(&mut app, KeyCode::Char('+'));
-    press(&mut app, KeyCode::Char('d'));
-    press(&mut app, KeyCode::Char('a'));
+    presses(&mut app, [KeyCode::Char(' '), KeyCode::Char('+'), KeyCode::Char('d'), KeyCode::Char('a')]);
     assert!(app.setup.as_ref().expect("a setup").is_changed());
     press(&mut app, KeyCode::Char('u'));
     let setup = app.setup.as_ref().expect("a setup");
@@ -116,8 +107,7 @@ fn reasons_are_told_once_a_gate_with_their_arms() {
     let arms = run.summary.arms.clone();
     let block = |block: u32| arms.iter().cloned().map(move |arm| Arm { block, ..arm });
     run.summary.arms = (1..=10).flat_map(block).collect();
-    let mut app = App::default();
-    app.receive(ScreenMessage::Opened(vec![run]));
+    let mut app = opened(vec![run]);
     let drawn = frame(&app, Palette::Plain, 120, 30);
     assert_eq!(drawn.lines().next().expect("a head").matches("UNSTABLE").count(), 1, "{drawn}");
     press(&mut app, KeyCode::Enter);
@@ -137,8 +127,7 @@ fn what_was_found_in_few_blocks_is_said_once() {
     let claim = &mut run.summary.thresholds[0];
     claim.why = "block 1: found 16.94 s; block 2: found 17.12 s".to_owned();
     claim.blocks = vec![block(1, "found 16.94 s"), block(2, "found 17.12 s")];
-    let mut app = App::default();
-    app.receive(ScreenMessage::Opened(vec![run]));
+    let mut app = opened(vec![run]);
     press(&mut app, KeyCode::Enter);
     let drawn = frame(&app, Palette::Plain, 120, 30);
     assert!(drawn.contains("block 1: found 16.94 s; block 2: found 17.12 s   "), "{drawn}");
@@ -179,8 +168,7 @@ fn a_file_of_the_folder_experiments_that_was_edited_stands_beside_what_comes_wit
     let known = experiment::Library::find("flash-crowd").expect("it is there").text;
     app.receive(folder_with("experiments/flash-crowd.yaml", &known.replace("users: 1000", "users: 300")));
     assert!(app.home.point_at("experiments/flash-crowd.yaml"));
-    let drawn = frame(&app, Palette::Plain, 120, 40);
-    assert!(drawn.contains("yours") && drawn.contains("spike 30 s: 300 users"), "{drawn}");
+    shows(&app, (120, 40), &["yours", "spike 30 s: 300 users"]);
     assert!(app.home.point_at("flash-crowd"), "the one that comes with the program is there too");
 }
 
@@ -190,18 +178,15 @@ fn a_title_does_not_count_the_blocks_of_one_run_for_all() {
     let mut again = many.summary.arms.clone();
     again.iter_mut().for_each(|arm| arm.block = 2);
     many.summary.arms.extend(again);
-    let mut app = App::default();
-    app.receive(ScreenMessage::Opened(vec![compared("run-1"), many]));
-    let drawn = frame(&app, Palette::Plain, 120, 30);
-    assert!(drawn.contains("spike, medians of 1 to 2 blocks"), "{drawn}");
+    let app = opened(vec![compared("run-1"), many]);
+    shows(&app, (120, 30), &["spike, medians of 1 to 2 blocks"]);
 }
 
 #[test]
 fn changes_of_one_run_do_not_cross_the_lines_of_another() {
     let mut touched = compared("run-2");
     touched.summary.arms[0].touches = vec![Touched { second: 20.0, what: "30 more users".to_owned() }];
-    let mut app = App::default();
-    app.receive(ScreenMessage::Opened(vec![compared("run-1"), touched]));
+    let mut app = opened(vec![compared("run-1"), touched]);
     let crossed = |app: &App| {
         frame(app, Palette::Plain, 120, 30).lines().filter(|line| line.contains(" ! ") || line.contains("!")).count()
     };
@@ -235,8 +220,7 @@ fn legend_of(drawn: &str) -> &str {
 
 #[test]
 fn the_legend_ends_in_whole_names_with_the_cursors_arm_first_and_one_line_can_be_alone() {
-    let mut app = App::default();
-    app.receive(ScreenMessage::Opened(vec![twenty_one()]));
+    let mut app = opened(vec![twenty_one()]);
     press(&mut app, KeyCode::End);
     let drawn = frame(&app, Palette::Plain, 100, 40);
     let legend = legend_of(&drawn);
@@ -258,13 +242,10 @@ fn the_legend_ends_in_whole_names_with_the_cursors_arm_first_and_one_line_can_be
 fn on_a_small_screen_help_scrolls_and_descriptions_do_and_keys_that_do_not_fit_are_in_the_help() {
     let mut app = set_up();
     press(&mut app, KeyCode::Char('?'));
-    let drawn = frame(&app, Palette::Plain, 80, 24);
-    assert!(drawn.contains("up down: the rest") && !drawn.contains("TOUCHED"), "{drawn}");
-    for _ in 0..60 {
-        press(&mut app, KeyCode::Down);
-    }
-    let drawn = frame(&app, Palette::Plain, 80, 24);
-    assert!(drawn.contains("changed here"), "the last line: {drawn}");
+    shows(&app, (80, 24), &["up down: the rest"]);
+    hides(&app, (80, 24), &["TOUCHED"]);
+    presses(&mut app, [KeyCode::Down; 60]);
+    shows(&app, (80, 24), &["changed here"]);
     press(&mut app, KeyCode::Esc);
     let last = |app: &App| frame(app, Palette::Plain, 80, 24).lines().last().expect("a line").to_owned();
     assert!(last(&app).contains("? help"), "{}", last(&app));
@@ -287,8 +268,7 @@ fn figures_of_the_health_line_do_not_touch() {
 
 #[test]
 fn time_axes_have_ticks_and_phases_have_names() {
-    let mut app = App::default();
-    app.receive(ScreenMessage::Opened(vec![compared("run-1")]));
+    let mut app = opened(vec![compared("run-1")]);
     let drawn = frame(&app, Palette::Plain, 100, 30);
     let axis = drawn.lines().find(|line| line.contains("40 s")).expect("an axis");
     assert!(axis.contains(" 10 ") && axis.contains(" 20 ") && axis.contains(" 30 "), "{axis}");
@@ -328,10 +308,8 @@ fn a_long_run_in_virtual_time_says_how_long_it_still_takes() {
     happened(&mut app, LiveEvent::RunStarted(shape));
     happened(&mut app, LiveEvent::Note { text: "best-static: looking for the limit".to_owned() });
     app.live.computing_for = Some(std::time::Duration::from_secs(3));
-    let drawn = frame(&app, Palette::Plain, 100, 30);
-    assert!(drawn.contains("best-static: looking for the limit, for 3 s"), "{drawn}");
+    shows(&app, (100, 30), &["best-static: looking for the limit, for 3 s"]);
     happened(&mut app, LiveEvent::Computing { done_s: 20.0, of_s: 80.0 });
     app.live.computing_for = Some(std::time::Duration::from_secs(10));
-    let drawn = frame(&app, Palette::Plain, 100, 30);
-    assert!(drawn.contains("25 %") && drawn.contains("about 30 s left"), "{drawn}");
+    shows(&app, (100, 30), &["25 %", "about 30 s left"]);
 }

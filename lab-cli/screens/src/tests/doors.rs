@@ -140,8 +140,7 @@ fn stages_are_behind_their_key_where_a_front_door_takes_their_place() {
     press(&mut app, KeyCode::Char('5'));
     assert!(frame(&app, Palette::Plain, 80, 24).contains("list folders"));
     press(&mut app, KeyCode::Char('9'));
-    let alone = frame(&app, Palette::Plain, 80, 24);
-    assert!(alone.contains("inside/s") && alone.contains("early 81, other-binding 27"), "{alone}");
+    shows(&app, (80, 24), &["inside/s", "early 81, other-binding 27"]);
     // Without one nothing changes but what its key says.
     let mut app = running();
     assert!(frame(&app, Palette::Plain, 80, 24).contains("1-8 panel"));
@@ -156,11 +155,8 @@ fn tokens_are_those_up_to_the_second_that_is_shown() {
     // Of 27 seconds: 800 each; 33 and 4 refused.
     assert!(drawn.contains("21600 given; of 999 checked 891 let in"), "{drawn}");
     assert!(drawn.contains("108 refused: early 81, other-binding 27"), "{drawn}");
-    press(&mut app, KeyCode::Char('p'));
-    press(&mut app, KeyCode::PageUp);
-    press(&mut app, KeyCode::PageUp);
-    let back = frame(&app, Palette::Plain, 80, 24);
-    assert!(back.contains("5600 given; of 259 checked 231 let in"), "{back}");
+    presses(&mut app, [KeyCode::Char('p'), KeyCode::PageUp, KeyCode::PageUp]);
+    shows(&app, (80, 24), &["5600 given; of 259 checked 231 let in"]);
     // A second without gauges keeps what was known.
     press(&mut app, KeyCode::Char('p'));
     happened(&mut app, LiveEvent::Second(Box::new(TimelineSecond { target: None, ..second(27) })));
@@ -191,8 +187,7 @@ fn a_sentry_says_how_it_polices_and_several_have_a_line_each() {
 #[test]
 fn more_rooms_than_lines_leave_the_tokens_their_place() {
     let app = before_it(|at| (0..16).map(|number| room(&format!("waiting room {number}"), at, &[])).collect());
-    let drawn = frame(&app, Palette::Plain, 80, 24);
-    assert!(drawn.contains("and 13 more") && drawn.contains("1728 refused: early 1296"), "{drawn}");
+    shows(&app, (80, 24), &["and 13 more", "1728 refused: early 1296"]);
 }
 
 /// Behind the verdict, since a run in virtual time is over before its seconds could be watched.
@@ -205,8 +200,7 @@ fn after_a_run_each_arm_says_what_its_front_door_did() {
     let (early, late) = (room("waiting room", 0, &[]), room("waiting room", 26, &[]));
     let timeline =
         vec![of_arm("none", late), of_arm("none", early), of_arm("seda", sentry(false)), of_arm("seda", sentry(true))];
-    let mut app = App::default();
-    app.receive(ScreenMessage::Opened(vec![crate::OpenRun { timeline, ..program::compared("run-1") }]));
+    let mut app = program::opened(vec![crate::OpenRun { timeline, ..program::compared("run-1") }]);
     press(&mut app, KeyCode::Enter);
     let drawn = frame(&app, Palette::Plain, 190, 30);
     let tokens = "tokens 1600 given; of 74 checked 66 let in, 8 refused: early 6, other-binding 2";

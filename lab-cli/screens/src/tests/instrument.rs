@@ -7,8 +7,9 @@ use analysis::{
 use ratatui::layout::{Position, Rect};
 
 use super::{
-    App, Effect, KeyCode, ScreenMessage, frame, press,
-    program::{compared, set_up, type_in},
+    App, Effect, KeyCode, ScreenMessage, frame, hides, press, presses,
+    program::{compared, opened, set_up, type_in},
+    shows,
 };
 use crate::{
     Export, FolderContents, ListedRun, OpenRun, Palette, PreviewNews, PreviewPoint, PreviewStep, ScreenJob, Theme,
@@ -16,9 +17,7 @@ use crate::{
 };
 
 fn comparison() -> App {
-    let mut app = App::default();
-    app.receive(ScreenMessage::Opened(vec![compared("run-1")]));
-    app
+    opened(vec![compared("run-1")])
 }
 
 fn click(app: &mut App, (width, height): (u16, u16), text: &str) {
@@ -59,8 +58,7 @@ fn three_arms() -> OpenRun {
 
 #[test]
 fn rows_are_sorted_the_best_is_marked_and_what_noise_hides_is_too() {
-    let mut app = App::default();
-    app.receive(ScreenMessage::Opened(vec![three_arms()]));
+    let mut app = opened(vec![three_arms()]);
     let drawn = frame(&app, Palette::Plain, 120, 30);
     let row = |drawn: &str, arm: &str| {
         drawn.lines().position(|line| line.contains(&format!(" {arm} ")) && line.contains("300")).expect("a row")
@@ -80,13 +78,9 @@ fn rows_are_sorted_the_best_is_marked_and_what_noise_hides_is_too() {
 
 #[test]
 fn any_arm_can_be_what_the_others_are_held_against() {
-    let mut app = App::default();
-    app.receive(ScreenMessage::Opened(vec![three_arms()]));
-    press(&mut app, KeyCode::Down);
-    press(&mut app, KeyCode::Char('b'));
-    let drawn = frame(&app, Palette::Plain, 120, 30);
-    assert!(drawn.contains("goodput/s against seda") && drawn.contains("x0.38 (x0.36 to x0.38)"), "{drawn}");
-    assert!(drawn.contains("x1.06 (x0.95 to x1.06)"), "{drawn}");
+    let mut app = opened(vec![three_arms()]);
+    presses(&mut app, [KeyCode::Down, KeyCode::Char('b')]);
+    shows(&app, (120, 30), &["goodput/s against seda", "x0.38 (x0.36 to x0.38)", "x1.06 (x0.95 to x1.06)"]);
     press(&mut app, KeyCode::Char('b'));
     assert!(frame(&app, Palette::Plain, 120, 30).contains("goodput/s against none"));
 }
@@ -100,9 +94,7 @@ fn a_cursor_on_the_time_axis_shows_all_values_of_that_second() {
     assert!(drawn.lines().filter(|line| line.contains('│')).count() > 5, "an upright line: {drawn}");
     // 90 and half of it are in time; the p90 of `none` is half of that of `seda` in this made-up run.
     assert!(drawn.contains("45 ") && drawn.contains("90 ") && drawn.contains("400 ms"), "{drawn}");
-    for _ in 0..2 {
-        press(&mut app, KeyCode::Char('>'));
-    }
+    presses(&mut app, [KeyCode::Char('>'); 2]);
     press(&mut app, KeyCode::Char(','));
     assert!(frame(&app, Palette::Plain, 100, 30).contains(" at 29 s "));
     press(&mut app, KeyCode::Esc);
@@ -112,11 +104,10 @@ fn a_cursor_on_the_time_axis_shows_all_values_of_that_second() {
 #[test]
 fn a_phase_can_have_the_axis_for_itself() {
     let mut app = comparison();
-    let whole = frame(&app, Palette::Plain, 100, 30);
-    assert!(whole.contains("40 s") && whole.contains(":spike") && whole.contains("before"), "{whole}");
+    shows(&app, (100, 30), &["40 s", ":spike", "before"]);
     press(&mut app, KeyCode::Char('p'));
-    let zoomed = frame(&app, Palette::Plain, 100, 30);
-    assert!(zoomed.contains("10 ") && zoomed.contains(" 20 ") && !zoomed.contains("before"), "{zoomed}");
+    shows(&app, (100, 30), &["10 ", " 20 "]);
+    hides(&app, (100, 30), &["before"]);
     press(&mut app, KeyCode::BackTab);
     assert!(frame(&app, Palette::Plain, 100, 30).contains("10 s"), "the phase before");
 }
@@ -130,11 +121,9 @@ fn other_pictures_of_the_same_run() {
         points: vec![point(50.0, 50.0), point(100.0, 90.0), point(300.0, most)],
     };
     run.summary.curves = vec![curve("none", 5.0), curve("seda", 95.0)];
-    let mut app = App::default();
-    app.receive(ScreenMessage::Opened(vec![run]));
+    let mut app = opened(vec![run]);
     press(&mut app, KeyCode::Char('v'));
-    let drawn = frame(&app, Palette::Plain, 100, 30);
-    assert!(drawn.contains(".p50") && drawn.contains("op90") && drawn.contains("*p99"), "{drawn}");
+    shows(&app, (100, 30), &[".p50", "op90", "*p99"]);
     press(&mut app, KeyCode::Char('v'));
     assert!(frame(&app, Palette::Plain, 100, 30).contains(" response times of none "));
     press(&mut app, KeyCode::Char('v'));
@@ -148,9 +137,7 @@ fn other_pictures_of_the_same_run() {
 #[test]
 fn what_policies_show_of_themselves_is_a_figure_too() {
     let mut app = comparison();
-    for _ in 0..20 {
-        press(&mut app, KeyCode::Right);
-    }
+    presses(&mut app, [KeyCode::Right; 20]);
     let drawn = frame(&app, Palette::Plain, 120, 30);
     assert!(drawn.contains("own p90") && drawn.contains("rate/s") && drawn.contains("queue"), "{drawn}");
     assert!(!drawn.contains(" limit"), "no policy of this run has one: {drawn}");
@@ -163,23 +150,18 @@ fn what_policies_show_of_themselves_is_a_figure_too() {
 #[test]
 fn a_saved_run_opens_on_the_live_screen_and_plays() {
     let mut app = comparison();
-    press(&mut app, KeyCode::Down);
-    press(&mut app, KeyCode::Char('o'));
+    presses(&mut app, [KeyCode::Down, KeyCode::Char('o')]);
     assert_eq!(app.screen, Screen::Replay);
-    let drawn = frame(&app, Palette::Plain, 120, 40);
-    assert!(
-        drawn.contains("SAVED RUN at 11 s") && drawn.contains("11 s of 40 s") && drawn.contains("arm 2 of 2: seda"),
-        "{drawn}"
+    shows(
+        &app,
+        (120, 40),
+        &["SAVED RUN at 11 s", "11 s of 40 s", "arm 2 of 2: seda", "[spike 30 s", "[7] finished arms"],
     );
-    assert!(drawn.contains("[spike 30 s") && drawn.contains("[7] finished arms"), "{drawn}");
-    press(&mut app, KeyCode::PageDown);
-    press(&mut app, KeyCode::Left);
+    presses(&mut app, [KeyCode::PageDown, KeyCode::Left]);
     assert!(frame(&app, Palette::Plain, 120, 40).contains("SAVED RUN at 20 s"));
-    press(&mut app, KeyCode::Char('+'));
-    press(&mut app, KeyCode::Char(' '));
+    presses(&mut app, [KeyCode::Char('+'), KeyCode::Char(' ')]);
     assert!(app.passed(std::time::Duration::from_millis(2500)), "five seconds of the run");
-    let drawn = frame(&app, Palette::Plain, 120, 40);
-    assert!(drawn.contains("PLAYING at 25 s, 2 s a second"), "{drawn}");
+    shows(&app, (120, 40), &["PLAYING at 25 s, 2 s a second"]);
     // All arms beside each other, up to that second.
     press(&mut app, KeyCode::Char('v'));
     let both = frame(&app, Palette::Plain, 120, 40);
@@ -188,13 +170,11 @@ fn a_saved_run_opens_on_the_live_screen_and_plays() {
     press(&mut app, KeyCode::Char('v'));
     // Another arm, at the same second and with the same percentile, and it goes on.
     assert!(frame(&app, Palette::Plain, 120, 40).contains(" p90"));
-    press(&mut app, KeyCode::Char('t'));
-    press(&mut app, KeyCode::Tab);
+    presses(&mut app, [KeyCode::Char('t'), KeyCode::Tab]);
     assert!(frame(&app, Palette::Plain, 120, 40).contains(" p99"));
     assert!(frame(&app, Palette::Plain, 120, 40).contains("PLAYING at 25 s") && app.compare.at == 0);
     app.passed(std::time::Duration::from_secs(100));
-    let drawn = frame(&app, Palette::Plain, 120, 40);
-    assert!(drawn.contains("SAVED RUN at 40 s"), "it stands still at its end: {drawn}");
+    shows(&app, (120, 40), &["SAVED RUN at 40 s"]);
     press(&mut app, KeyCode::Home);
     assert!(frame(&app, Palette::Plain, 120, 40).contains("SAVED RUN at 1 s"));
     press(&mut app, KeyCode::Esc);
@@ -204,9 +184,7 @@ fn a_saved_run_opens_on_the_live_screen_and_plays() {
 #[test]
 fn a_stage_shows_its_policys_figures_over_time() {
     let mut app = comparison();
-    press(&mut app, KeyCode::Char('o'));
-    press(&mut app, KeyCode::Char('5'));
-    press(&mut app, KeyCode::Down);
+    presses(&mut app, [KeyCode::Char('o'), KeyCode::Char('5'), KeyCode::Down]);
     insta::assert_snapshot!(frame(&app, Palette::Plain, 100, 40));
     press(&mut app, KeyCode::Esc);
     assert_eq!(app.screen, Screen::Replay, "all panels again");
@@ -231,8 +209,7 @@ fn a_report_a_picture_a_table_and_the_path_are_a_menu() {
     }
     assert!(matches!(app.overlay.queue.pop_front(), Some(Effect::Copy(table)) if table.contains("| seda | 84 |")));
     assert!(matches!(wanted(&mut app, 3), Some(Effect::Copy(path)) if path == "runs/run-1"));
-    press(&mut app, KeyCode::Char('w'));
-    press(&mut app, KeyCode::Esc);
+    presses(&mut app, [KeyCode::Char('w'), KeyCode::Esc]);
     assert!(app.overlay.menu.is_none() && app.screen == Screen::Compare);
 }
 
@@ -276,8 +253,7 @@ fn what_an_experiment_shows_is_drawn_as_it_comes() {
         (from..to).map(move |second| PreviewPoint { second, goodput, p90 }).collect::<Vec<_>>()
     };
     tell(&mut app, PreviewStep::Points(0, points(0, 26, 30.0)));
-    let drawn = frame(&app, Palette::Plain, 120, 40);
-    assert!(drawn.contains("computing 25 %") && drawn.contains("+seda"), "{drawn}");
+    shows(&app, (120, 40), &["computing 25 %", "+seda"]);
     tell(&mut app, PreviewStep::Points(0, points(26, 52, 20.0)));
     tell(&mut app, PreviewStep::Points(1, points(0, 52, 84.0)));
     tell(&mut app, PreviewStep::Ended);

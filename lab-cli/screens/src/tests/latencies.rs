@@ -5,20 +5,20 @@ use analysis::{
     summary::Mode,
 };
 
-use super::{App, Effect, KeyCode, ScreenMessage, frame, press, program::compared};
+use super::{
+    App, Effect, KeyCode, ScreenMessage, frame, press, presses,
+    program::{compared, opened},
+};
 use crate::{Palette, ScreenJob, TimesWanted};
 
 /// The comparison of a run with the picture of response times, and what it has asked for.
 fn looked_at(mode: Mode) -> (App, TimesWanted) {
     let mut run = compared("run-1");
     run.summary.mode = mode;
-    let mut app = App::default();
-    app.receive(ScreenMessage::Opened(vec![run]));
+    let mut app = opened(vec![run]);
     press(&mut app, KeyCode::Down);
     while app.wanted().is_some() {}
-    for _ in 0..2 {
-        press(&mut app, KeyCode::Char('v'));
-    }
+    presses(&mut app, [KeyCode::Char('v'); 2]);
     let Some(Effect::Job(ScreenJob::Times(wanted))) = app.wanted() else { panic!("times are asked for") };
     assert!(app.wanted().is_none(), "once");
     (app, wanted)

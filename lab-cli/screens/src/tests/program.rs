@@ -10,7 +10,7 @@ use analysis::{
     },
 };
 
-use super::{App, Effect, KeyCode, ScreenMessage, frame, happened, phase, press, second};
+use super::{App, Effect, KeyCode, ScreenMessage, frame, happened, hides, phase, press, presses, second, shows};
 use crate::{FolderContents, ListedRun, OpenRun, Palette, PastSummary, ScreenJob, panel::Screen};
 
 pub(super) fn type_in(app: &mut App, text: &str) {
@@ -30,6 +30,12 @@ pub(super) fn set_up() -> App {
     let mut app = App::default();
     assert!(press(&mut app, KeyCode::Enter).is_none());
     assert_eq!(app.screen, Screen::Setup);
+    app
+}
+
+pub(super) fn opened(runs: Vec<OpenRun>) -> App {
+    let mut app = App::default();
+    app.receive(ScreenMessage::Opened(runs));
     app
 }
 
@@ -55,13 +61,11 @@ fn experiments_are_shown_with_what_they_show() {
 fn one_is_found_by_a_part_of_its_name_or_of_what_it_is_about() {
     let mut app = App::default();
     at(&mut app, "QUOTAS");
-    let drawn = frame(&app, Palette::Plain, 100, 30);
-    assert!(drawn.contains(" 1 found ") && drawn.contains("sre-quotas"), "{drawn}");
+    shows(&app, (100, 30), &[" 1 found ", "sre-quotas"]);
     at(&mut app, "no such thing");
     assert!(frame(&app, Palette::Plain, 100, 30).contains("nothing has that in its name"));
     assert!(press(&mut app, KeyCode::Enter).is_none(), "nothing to choose");
-    press(&mut app, KeyCode::Char('/'));
-    press(&mut app, KeyCode::Esc);
+    presses(&mut app, [KeyCode::Char('/'), KeyCode::Esc]);
     assert!(frame(&app, Palette::Plain, 100, 30).contains("flash-crowd"));
 }
 
@@ -71,12 +75,10 @@ fn files_of_this_folder_are_a_group_and_one_with_a_slip_says_so() {
     let good = "name: mine\nabout: my own\ntarget: {app: emulated, service: 10ms}\nobjective: {percentile: 90, response_time: 1s}\nusers: {model: url, path: /, phases: [{name: x, requests: 5/s, for: 3s}]}\narms: [none]\n";
     let files = vec![("bad.yaml".to_owned(), "arms: [nonne]\n".to_owned()), ("mine.yaml".to_owned(), good.to_owned())];
     app.receive(ScreenMessage::Found(FolderContents { files, ..FolderContents::default() }));
-    let drawn = frame(&app, Palette::Plain, 100, 30);
-    assert!(drawn.contains("! bad.yaml") && drawn.contains("yours") && drawn.contains("mine.yaml"), "{drawn}");
+    shows(&app, (100, 30), &["! bad.yaml", "yours", "mine.yaml"]);
     assert_eq!(app.home.chosen().expect("one").id, "flash-crowd", "the cursor stays where it was");
     app.home.point_at("bad.yaml");
-    let drawn = frame(&app, Palette::Plain, 100, 30);
-    assert!(drawn.contains("bad.yaml:"), "{drawn}");
+    shows(&app, (100, 30), &["bad.yaml:"]);
     press(&mut app, KeyCode::Enter);
     assert_eq!(app.screen, Screen::Home, "it cannot be set up");
     press(&mut app, KeyCode::Down);
@@ -87,11 +89,9 @@ fn files_of_this_folder_are_a_group_and_one_with_a_slip_says_so() {
 
 #[test]
 fn a_run_that_was_over_in_a_moment_says_so() {
-    let mut app = App::default();
     let took = Some(std::time::Duration::from_millis(412));
-    app.receive(ScreenMessage::Opened(vec![OpenRun { took, ..compared("run-1") }]));
-    let drawn = frame(&app, Palette::Plain, 100, 30);
-    assert!(drawn.contains("done in 412 ms"), "{drawn}");
+    let app = opened(vec![OpenRun { took, ..compared("run-1") }]);
+    shows(&app, (100, 30), &["done in 412 ms"]);
 }
 
 fn made() -> Vec<String> {
@@ -122,12 +122,9 @@ fn past_runs_are_ticked_and_opened() {
         other => panic!("{other:?}"),
     };
     assert_eq!(opened(press(&mut app, KeyCode::Enter)), [PathBuf::from("runs/run-1")]);
-    press(&mut app, KeyCode::Char(' '));
-    press(&mut app, KeyCode::Down);
-    press(&mut app, KeyCode::Char(' '));
+    presses(&mut app, [KeyCode::Char(' '), KeyCode::Down, KeyCode::Char(' ')]);
     assert_eq!(app.past.ticked.len(), 1, "one without a summary has nothing to compare");
-    press(&mut app, KeyCode::Down);
-    press(&mut app, KeyCode::Char(' '));
+    presses(&mut app, [KeyCode::Down, KeyCode::Char(' ')]);
     assert_eq!(opened(press(&mut app, KeyCode::Enter)).len(), 2);
 }
 
@@ -137,8 +134,7 @@ fn a_comparison_leads_back_to_where_it_was_opened() {
     app.screen = Screen::Live;
     app.receive(ScreenMessage::Opened(vec![compared("run-1")]));
     assert!(press(&mut app, KeyCode::Esc).is_none() && app.screen == Screen::Setup, "the run of a moment ago");
-    press(&mut app, KeyCode::Esc);
-    press(&mut app, KeyCode::Char('r'));
+    presses(&mut app, [KeyCode::Esc, KeyCode::Char('r')]);
     app.receive(ScreenMessage::Opened(vec![compared("run-1"), compared("run-2")]));
     assert!(press(&mut app, KeyCode::Esc).is_none() && app.screen == Screen::Past, "not to what was set up before");
     press(&mut app, KeyCode::Esc);
@@ -227,8 +223,7 @@ pub(super) fn compared(name: &str) -> OpenRun {
 
 #[test]
 fn arms_beside_each_other() {
-    let mut app = App::default();
-    app.receive(ScreenMessage::Opened(vec![compared("run-1")]));
+    let mut app = opened(vec![compared("run-1")]);
     assert_eq!(app.screen, Screen::Compare);
     press(&mut app, KeyCode::Down);
     insta::assert_snapshot!(frame(&app, Palette::Plain, 100, 30));
@@ -236,24 +231,17 @@ fn arms_beside_each_other() {
 
 #[test]
 fn a_number_leads_to_its_plot_and_a_bound_is_no_number() {
-    let mut app = App::default();
-    app.receive(ScreenMessage::Opened(vec![compared("run-1"), compared("run-2")]));
-    for _ in 0..4 {
-        press(&mut app, KeyCode::Right);
-    }
-    let drawn = frame(&app, Palette::Plain, 120, 40);
-    assert!(drawn.contains("p90 =target") && drawn.contains(">= 10.4 s") && drawn.contains("890 ms"), "{drawn}");
-    assert!(drawn.contains("seda · B") && drawn.contains("B: run-2"), "{drawn}");
+    let mut app = opened(vec![compared("run-1"), compared("run-2")]);
+    presses(&mut app, [KeyCode::Right; 4]);
+    shows(&app, (120, 40), &["p90 =target", ">= 10.4 s", "890 ms", "seda · B", "B: run-2"]);
     // A line is hidden, and the plot has the whole screen.
-    press(&mut app, KeyCode::Char(' '));
-    press(&mut app, KeyCode::Char('z'));
-    let drawn = frame(&app, Palette::Plain, 120, 40);
-    assert!(!drawn.contains("none · A") && drawn.contains("none · B") && !drawn.contains(">= 10.4 s"), "{drawn}");
+    presses(&mut app, [KeyCode::Char(' '), KeyCode::Char('z')]);
+    shows(&app, (120, 40), &["none · B"]);
+    hides(&app, (120, 40), &["none · A", ">= 10.4 s"]);
 }
 
 #[test]
 fn a_run_that_was_stopped_says_so_where_its_verdict_is() {
-    let mut app = App::default();
     let mut run = compared("run-1");
     let mut again = run.summary.arms.clone();
     again.iter_mut().for_each(|arm| arm.block = 2);
@@ -269,7 +257,7 @@ fn a_run_that_was_stopped_says_so_where_its_verdict_is() {
     claims[1].why = "seda.spike was cut off after 2.0 s".to_owned();
     run.summary.thresholds = claims;
     run.took = Some(std::time::Duration::from_secs(2));
-    app.receive(ScreenMessage::Opened(vec![run]));
+    let mut app = opened(vec![run]);
     let drawn = frame(&app, Palette::Plain, 140, 30);
     let head = drawn.lines().next().expect("a head");
     assert!(
@@ -281,44 +269,37 @@ fn a_run_that_was_stopped_says_so_where_its_verdict_is() {
     assert!(drawn.contains("spike, 1 block (Tab"), "{drawn}");
     insta::assert_snapshot!(drawn);
     press(&mut app, KeyCode::Enter);
-    let behind = frame(&app, Palette::Plain, 140, 30);
-    assert!(
-        behind.contains("PARTIAL: 1 of 121 blocks") && behind.contains("not judged seda.spike.goodput"),
-        "{behind}"
-    );
+    shows(&app, (140, 30), &["PARTIAL: 1 of 121 blocks", "not judged seda.spike.goodput"]);
 }
 
 #[test]
 fn an_arm_whose_answers_all_time_out_is_a_line_at_its_bound() {
-    let mut app = App::default();
     let mut run = compared("run-1");
     for second in run.timeline.iter_mut().filter(|second| second.arm == "none" && second.second >= 10) {
         (second.p90_ms, second.p90_at_least_ms) = (None, Some(10_000.0));
     }
-    app.receive(ScreenMessage::Opened(vec![run]));
-    for _ in 0..4 {
-        press(&mut app, KeyCode::Right);
-    }
+    let mut app = opened(vec![run]);
+    presses(&mut app, [KeyCode::Right; 4]);
     insta::assert_snapshot!(frame(&app, Palette::Plain, 100, 24));
 }
 
 #[test]
 fn nearly_nothing_is_told_as_two_values() {
-    let mut app = App::default();
     let mut run = compared("run-1");
     let found = &mut run.summary.comparisons[0];
     (found.ratio, found.interval) = (None, None);
     (found.baseline_value, found.policy_value) = (Some(0.0), Some(286.0));
-    app.receive(ScreenMessage::Opened(vec![run]));
+    let mut app = opened(vec![run]);
     press(&mut app, KeyCode::Down);
-    let drawn = frame(&app, Palette::Plain, 120, 30);
-    assert!(drawn.contains("better from 0.0/s to 286/s "), "{drawn}");
-    assert!(drawn.contains("seda, goodput/s against none: from 0.0/s to 286/s better"), "{drawn}");
+    shows(
+        &app,
+        (120, 30),
+        &["better from 0.0/s to 286/s ", "seda, goodput/s against none: from 0.0/s to 286/s better"],
+    );
 }
 
 #[test]
 fn what_was_found_stands_beside_the_figures_and_what_lies_behind_it_is_a_key_away() {
-    let mut app = App::default();
     let mut run = compared("run-1");
     let mut again = run.summary.arms.clone();
     again.iter_mut().for_each(|arm| arm.block = 2);
@@ -339,18 +320,28 @@ fn what_was_found_stands_beside_the_figures_and_what_lies_behind_it_is_a_key_awa
         why: "found 890 ms".to_owned(),
         ..run.summary.thresholds[0].clone()
     };
-    app.receive(ScreenMessage::Opened(vec![run]));
-    let drawn = frame(&app, Palette::Plain, 120, 30);
-    assert!(drawn.contains("goodput/s against none") && drawn.contains("better x2.40 [2.20, 2.60]"), "{drawn}");
-    assert!(drawn.contains("spike, medians of 2 blocks") && drawn.contains("0 of 1 claims held (Enter)"), "{drawn}");
+    let mut app = opened(vec![run]);
+    shows(
+        &app,
+        (120, 30),
+        &[
+            "goodput/s against none",
+            "better x2.40 [2.20, 2.60]",
+            "spike, medians of 2 blocks",
+            "0 of 1 claims held (Enter)",
+        ],
+    );
     press(&mut app, KeyCode::Enter);
-    let drawn = frame(&app, Palette::Plain, 120, 30);
-    assert!(drawn.contains("FAILED seda.spike.response_time.p90 <= 800ms\u{fffd}[2J"), "{drawn}");
-    assert!(drawn.contains("found 890 ms") && drawn.contains("none; seda (samples=20, target=2s)"), "{drawn}");
-    assert!(
-        drawn.contains("WARN DRIFT in seda (1 of 2 blocks): 1.13 (limit: 1.10)")
-            && drawn.contains("look at more blocks"),
-        "{drawn}"
+    shows(
+        &app,
+        (120, 30),
+        &[
+            "FAILED seda.spike.response_time.p90 <= 800ms\u{fffd}[2J",
+            "found 890 ms",
+            "none; seda (samples=20, target=2s)",
+            "WARN DRIFT in seda (1 of 2 blocks): 1.13 (limit: 1.10)",
+            "look at more blocks",
+        ],
     );
     press(&mut app, KeyCode::Down);
     assert!(!frame(&app, Palette::Plain, 120, 30).contains(" run-1 "), "the rest of it");
@@ -361,8 +352,7 @@ fn what_was_found_stands_beside_the_figures_and_what_lies_behind_it_is_a_key_awa
 #[test]
 fn long_lists_say_what_part_is_shown_and_have_ends() {
     let mut app = App::default();
-    let drawn = frame(&app, Palette::Plain, 100, 20);
-    assert!(drawn.contains(" 1 to 14 of "), "{drawn}");
+    shows(&app, (100, 20), &[" 1 to 14 of "]);
     press(&mut app, KeyCode::End);
     let drawn = frame(&app, Palette::Plain, 100, 20);
     let count = experiment::Library::all().len();
@@ -384,18 +374,16 @@ fn an_experiment_is_found_by_an_arm_or_a_phase() {
 
 #[test]
 fn a_change_by_a_person_is_marked_on_the_axis_and_told() {
-    let mut app = App::default();
     let mut run = compared("run-1");
     let touched = |second, what: &str| Touched { second, what: what.to_owned() };
     run.summary.arms[1].touches = vec![touched(21.0, "30 more users for 10 s\u{1b}[2J"), touched(30.0, "policy codel")];
-    app.receive(ScreenMessage::Opened(vec![run]));
+    let mut app = opened(vec![run]);
     let drawn = frame(&app, Palette::Plain, 100, 30);
     assert!(drawn.contains("! a person changed an arm") && drawn.contains("seda !"), "{drawn}");
     // Two upright lines of them, beside the two in words.
     assert!(drawn.lines().filter(|line| line.matches('!').count() == 2).count() >= 5, "{drawn}");
     press(&mut app, KeyCode::Down);
-    let drawn = frame(&app, Palette::Plain, 100, 30);
-    assert!(drawn.contains("! 21 s: 30 more users for 10 s\u{fffd}[2J, and 1 more"), "{drawn}");
+    shows(&app, (100, 30), &["! 21 s: 30 more users for 10 s\u{fffd}[2J, and 1 more"]);
     // Without its line there is nothing to mark.
     press(&mut app, KeyCode::Char(' '));
     let drawn = frame(&app, Palette::Plain, 100, 30);
@@ -409,9 +397,7 @@ fn a_run_in_virtual_time_shows_how_far_it_is_and_then_its_comparison() {
     let shape = Shape { mode: Mode::Virtual, ..compared("run-1").shape.expect("a shape") };
     happened(&mut app, LiveEvent::RunStarted(shape));
     happened(&mut app, LiveEvent::Computing { done_s: 30.0, of_s: 80.0 });
-    let drawn = frame(&app, Palette::Plain, 100, 30);
-    assert!(drawn.contains("38 %") && drawn.contains("30 s of 80 s"), "{drawn}");
-    assert!(drawn.contains("######"), "a bar: {drawn}");
+    shows(&app, (100, 30), &["38 %", "30 s of 80 s", "######"]);
     app.receive(ScreenMessage::Opened(vec![compared("run-1")]));
     assert_eq!(app.screen, Screen::Compare);
 }
@@ -422,8 +408,7 @@ fn what_could_not_be_done_is_told_where_it_was_asked_for() {
     order_of(press(&mut app, KeyCode::Enter));
     app.receive(ScreenMessage::Failed("the disk is full\u{1b}[2J".to_owned()));
     assert_eq!(app.screen, Screen::Setup);
-    let drawn = frame(&app, Palette::Plain, 100, 30);
-    assert!(drawn.contains("the disk is full\u{fffd}[2J"), "{drawn}");
+    shows(&app, (100, 30), &["the disk is full\u{fffd}[2J"]);
 }
 
 #[test]

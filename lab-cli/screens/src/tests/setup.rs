@@ -3,15 +3,14 @@
 use experiment::Repeat;
 
 use super::{
-    App, Effect, KeyCode, frame, press,
+    App, Effect, KeyCode, frame, hides, press, presses,
     program::{order_of, set_up, type_in},
+    shows,
 };
 use crate::{FolderContents, Palette, ScreenJob, ScreenMessage, app::Pane, panel::Screen};
 
 fn erase(app: &mut App, characters: usize) {
-    for _ in 0..characters {
-        press(app, KeyCode::Backspace);
-    }
+    presses(app, std::iter::repeat_n(KeyCode::Backspace, characters));
 }
 
 #[test]
@@ -29,16 +28,11 @@ fn only_ticked_arms_run_with_what_was_changed() {
     press(&mut app, KeyCode::Tab);
     let parameters = app.setup.as_ref().expect("a setup").parameters();
     let samples = parameters.iter().position(|parameter| parameter.name == "samples").expect("it has it");
-    for _ in 0..samples {
-        press(&mut app, KeyCode::Down);
-    }
+    presses(&mut app, std::iter::repeat_n(KeyCode::Down, samples));
     press(&mut app, KeyCode::Enter);
     erase(&mut app, 10);
     type_in(&mut app, "20");
-    press(&mut app, KeyCode::Enter);
-    press(&mut app, KeyCode::Esc);
-    press(&mut app, KeyCode::Char('+'));
-    press(&mut app, KeyCode::Char('v'));
+    presses(&mut app, [KeyCode::Enter, KeyCode::Esc, KeyCode::Char('+'), KeyCode::Char('v')]);
     let order = order_of(press(&mut app, KeyCode::Enter));
     assert_eq!(order.changes.set, ["arms.1.seda.samples=20"]);
     assert_eq!(order.changes.policies, ["seda", "published", "connections"]);
@@ -55,8 +49,7 @@ fn a_policy_that_the_file_does_not_have_is_added_with_its_changes() {
     for _ in 0..codel.expect("it is offered") {
         press(&mut app, KeyCode::Down);
     }
-    press(&mut app, KeyCode::Tab);
-    press(&mut app, KeyCode::Enter);
+    presses(&mut app, [KeyCode::Tab, KeyCode::Enter]);
     erase(&mut app, 10);
     type_in(&mut app, "folly");
     press(&mut app, KeyCode::Enter);
@@ -73,38 +66,30 @@ fn a_policy_that_the_file_does_not_have_is_added_with_its_changes() {
 #[test]
 fn a_bad_value_is_not_taken_and_the_range_is_told() {
     let mut app = set_up();
-    press(&mut app, KeyCode::Down);
-    press(&mut app, KeyCode::Tab);
-    press(&mut app, KeyCode::Down);
-    press(&mut app, KeyCode::Down);
-    press(&mut app, KeyCode::Enter);
+    presses(&mut app, [KeyCode::Down, KeyCode::Tab, KeyCode::Down, KeyCode::Down, KeyCode::Enter]);
     type_in(&mut app, "90000");
     press(&mut app, KeyCode::Enter);
-    let drawn = frame(&app, Palette::Plain, 120, 36);
-    assert!(drawn.contains("new value: 90000_   NOT TAKEN: ") && drawn.contains("1 to 99"), "{drawn}");
-    assert!(!drawn.contains("--set"), "nobody has typed that: {drawn}");
+    shows(&app, (120, 36), &["new value: 90000_   NOT TAKEN: ", "1 to 99"]);
+    hides(&app, (120, 36), &["--set"]);
     assert_eq!(app.setup.as_ref().expect("a setup").parameters()[2].value, "90");
     // It is still there to be mended.
     erase(&mut app, 4);
     type_in(&mut app, "5");
     press(&mut app, KeyCode::Enter);
     assert_eq!(app.setup.as_ref().expect("a setup").parameters()[2].value, "95");
-    let drawn = frame(&app, Palette::Plain, 120, 36);
-    assert!(!drawn.contains("NOT TAKEN") && drawn.contains("now 95; allowed 1 to 99"), "{drawn}");
+    shows(&app, (120, 36), &["now 95; allowed 1 to 99"]);
+    hides(&app, (120, 36), &["NOT TAKEN"]);
 }
 
 #[test]
 fn nothing_ticked_is_no_run_and_a_bound_needs_virtual_time() {
     let mut app = set_up();
     for _ in 0..4 {
-        press(&mut app, KeyCode::Char(' '));
-        press(&mut app, KeyCode::Down);
+        presses(&mut app, [KeyCode::Char(' '), KeyCode::Down]);
     }
     assert!(press(&mut app, KeyCode::Enter).is_none());
     assert!(app.said.as_ref().is_some_and(|said| said.text.contains("tick")));
-    for _ in 0..100 {
-        press(&mut app, KeyCode::Down);
-    }
+    presses(&mut app, [KeyCode::Down; 100]);
     press(&mut app, KeyCode::Up); // blind is the last
     press(&mut app, KeyCode::Char(' ')); // oracle
     press(&mut app, KeyCode::Char('v'));
@@ -115,20 +100,13 @@ fn nothing_ticked_is_no_run_and_a_bound_needs_virtual_time() {
 #[test]
 fn a_parameter_can_be_changed_in_a_world_where_not_all_that_is_ticked_can_run() {
     let mut app = set_up();
-    for _ in 0..100 {
-        press(&mut app, KeyCode::Down);
-    }
+    presses(&mut app, [KeyCode::Down; 100]);
     press(&mut app, KeyCode::Up); // blind is the last
     press(&mut app, KeyCode::Char(' ')); // oracle
     press(&mut app, KeyCode::Char('v')); // live
-    for _ in 0..100 {
-        press(&mut app, KeyCode::Up);
-    }
+    presses(&mut app, [KeyCode::Up; 100]);
     press(&mut app, KeyCode::Down); // seda
-    press(&mut app, KeyCode::Tab);
-    press(&mut app, KeyCode::Down);
-    press(&mut app, KeyCode::Down);
-    press(&mut app, KeyCode::Enter);
+    presses(&mut app, [KeyCode::Tab, KeyCode::Down, KeyCode::Down, KeyCode::Enter]);
     erase(&mut app, 2);
     type_in(&mut app, "95");
     press(&mut app, KeyCode::Enter);
@@ -143,21 +121,14 @@ fn a_parameter_can_be_changed_in_a_world_where_not_all_that_is_ticked_can_run() 
 #[test]
 fn a_setup_that_was_left_is_as_it_was() {
     let mut app = set_up();
-    press(&mut app, KeyCode::Char('+'));
-    press(&mut app, KeyCode::Char(' '));
-    press(&mut app, KeyCode::Esc);
-    press(&mut app, KeyCode::Down);
-    press(&mut app, KeyCode::Enter);
+    presses(&mut app, [KeyCode::Char('+'), KeyCode::Char(' '), KeyCode::Esc, KeyCode::Down, KeyCode::Enter]);
     assert_eq!(app.setup.as_ref().expect("another one").repeat(), 1);
-    press(&mut app, KeyCode::Esc);
-    press(&mut app, KeyCode::Home);
-    press(&mut app, KeyCode::Enter);
+    presses(&mut app, [KeyCode::Esc, KeyCode::Home, KeyCode::Enter]);
     let setup = app.setup.as_ref().expect("the first one");
     assert_eq!((setup.name.as_str(), setup.repeat(), setup.candidates[0].on), ("flash-crowd", 2, false));
     // Also when nothing else was set up meanwhile, as often as one likes.
     for _ in 0..2 {
-        press(&mut app, KeyCode::Esc);
-        press(&mut app, KeyCode::Enter);
+        presses(&mut app, [KeyCode::Esc, KeyCode::Enter]);
         assert_eq!(app.setup.as_ref().expect("the first one").repeat(), 2);
     }
 }
@@ -223,9 +194,7 @@ fn everything_that_set_can_change_is_a_key_of_the_third_pane() {
     }
     to_key(&mut app, "users.phases.spike.users");
     press(&mut app, KeyCode::Esc);
-    let drawn = frame(&app, Palette::Plain, 200, 60);
-    assert!(drawn.contains("300*") && drawn.contains("1000"), "one's own value and the file's: {drawn}");
-    assert!(drawn.contains("$ lab run flash-crowd --virtual --set objective.response_time=500ms"), "{drawn}");
+    shows(&app, (200, 60), &["300*", "1000", "$ lab run flash-crowd --virtual --set objective.response_time=500ms"]);
     let order = order_of(press(&mut app, KeyCode::Enter));
     let read = experiment::read(&order.text, &order.changes).expect("it is good");
     assert_eq!((read.seed, read.objective.response_time_ms, read.simulation.faults.len()), (7, 500.0, 1));
@@ -237,8 +206,7 @@ fn a_bad_value_of_a_key_is_not_taken_and_can_be_mended() {
     let mut app = set_up();
     to_key(&mut app, "users.phases.spike.users");
     write(&mut app, "many");
-    let drawn = frame(&app, Palette::Plain, 140, 36);
-    assert!(drawn.contains("new value: many_   NOT TAKEN: "), "{drawn}");
+    shows(&app, (140, 36), &["new value: many_   NOT TAKEN: "]);
     press(&mut app, KeyCode::Esc);
     let setup = app.setup.as_ref().expect("a setup");
     assert!(setup.changed_keys.is_empty() && !setup.is_changed());
@@ -278,8 +246,7 @@ fn an_arm_is_duplicated_and_a_list_of_values_makes_arms() {
     let values: Vec<_> = read.arms[4..].iter().map(|arm| arm.policy.settings.get("max").cloned()).collect();
     assert_eq!(values, [32.0, 64.0, 128.0].map(|max| Some(controllers::catalogue::Setting::Number(max))));
     // One of them that cannot be is told, and makes none.
-    press(&mut app, KeyCode::Esc);
-    press(&mut app, KeyCode::Tab);
+    presses(&mut app, [KeyCode::Esc, KeyCode::Tab]);
     for _ in 0..max.expect("it has one") {
         press(&mut app, KeyCode::Down);
     }
@@ -297,8 +264,7 @@ fn a_setup_is_written_as_a_file_that_runs_the_same() {
     write(&mut app, "50ms");
     press(&mut app, KeyCode::Esc);
     press(&mut app, KeyCode::Char(' ')); // not none
-    press(&mut app, KeyCode::Char('+'));
-    press(&mut app, KeyCode::Char('w'));
+    presses(&mut app, [KeyCode::Char('+'), KeyCode::Char('w')]);
     assert!(frame(&app, Palette::Plain, 120, 36).contains("write the setup as: my-flash-crowd.yaml_"));
     press(&mut app, KeyCode::Enter);
     let Some(Effect::Job(ScreenJob::Write { path, text, and_edit, command })) = app.wanted() else { panic!("a file") };
@@ -326,11 +292,7 @@ fn what_is_there_to_decide_runs_in_virtual_time_until_it_is_decided_as_its_comma
     app.receive(ScreenMessage::Found(FolderContents { files, ..FolderContents::default() }));
     app.home.point_at("mine.yaml");
     press(&mut app, KeyCode::Enter);
-    let drawn = frame(&app, Palette::Plain, 120, 36);
-    assert!(
-        drawn.contains("2 arms x until it is decided (") && drawn.contains(" $ lab run mine.yaml --virtual  "),
-        "{drawn}"
-    );
+    shows(&app, (120, 36), &["2 arms x until it is decided (", " $ lab run mine.yaml --virtual  "]);
     let planned = |app: &mut App| {
         let order = app.setup.as_ref().expect("a setup").order().expect("it can run");
         let read = experiment::read(&order.text, &order.changes).expect("it is good");

@@ -39,8 +39,7 @@ fn between_two_arms_those_that_are_over_stay() {
     press(&mut app, KeyCode::Char('v'));
     happened(&mut app, LiveEvent::ArmFinished(Box::new(Arm { policy: "seda".to_owned(), ..Arm::default() })));
     press(&mut app, KeyCode::Char('1'));
-    let drawn = frame(&app, Palette::Plain, 80, 24);
-    assert!(drawn.contains("none") && drawn.contains("seda") && drawn.contains('+'), "{drawn}");
+    shows(&app, (80, 24), &["none", "seda", "+"]);
 }
 
 #[test]
@@ -48,8 +47,7 @@ fn another_block_takes_the_place_of_the_one_before() {
     let mut app = two_arms();
     happened(&mut app, LiveEvent::ArmFinished(Box::new(Arm { policy: "seda".to_owned(), ..Arm::default() })));
     turn(&mut app, "none", 5, |_| (60, 40.0));
-    press(&mut app, KeyCode::Char('v'));
-    press(&mut app, KeyCode::Char('1'));
+    presses(&mut app, [KeyCode::Char('v'), KeyCode::Char('1')]);
     let drawn = frame(&app, Palette::Plain, 80, 24);
     let legend = drawn.lines().find(|line| line.contains("[1]")).expect("a title");
     assert_eq!((legend.matches("none").count(), legend.matches("seda").count()), (1, 1), "{drawn}");

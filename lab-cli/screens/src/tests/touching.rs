@@ -2,7 +2,9 @@
 
 use analysis::live::{NOT_DONE, Shape, Touch};
 
-use super::{App, Effect, KeyCode, LiveEvent, Mode, Palette, UserRequest, frame, happened, press, running, started};
+use super::{
+    App, Effect, KeyCode, LiveEvent, Mode, Palette, UserRequest, frame, happened, press, presses, running, started,
+};
 
 fn asked(effect: Option<Effect>) -> Touch {
     match effect {
@@ -21,14 +23,11 @@ fn a_form_is_filled_in_and_the_touch_asked_for() {
     assert!(press(&mut app, KeyCode::Char('s')).is_none());
     insta::assert_snapshot!(frame(&app, Palette::Plain, 80, 24));
     // Keys are written, and mean nothing else.
-    for _ in 0..3 {
-        press(&mut app, KeyCode::Backspace);
-    }
+    presses(&mut app, [KeyCode::Backspace; 3]);
     press(&mut app, KeyCode::Char('q'));
     assert!(press(&mut app, KeyCode::Enter).is_none(), "q is no number");
     assert!(frame(&app, Palette::Plain, 80, 24).contains("1 to 10000"));
-    press(&mut app, KeyCode::Backspace);
-    press(&mut app, KeyCode::Char('7'));
+    presses(&mut app, [KeyCode::Backspace, KeyCode::Char('7')]);
     assert_eq!(asked(press(&mut app, KeyCode::Enter)), Touch::Spike { users: 7, seconds: 10.0 });
     assert!(frame(&app, Palette::Plain, 80, 24).contains("asked for: 7 more users for 10 s"));
     press(&mut app, KeyCode::Char('c'));
@@ -94,9 +93,7 @@ fn a_parameter_of_the_policy_in_force_is_edited_also_after_a_switch() {
     press(&mut app, KeyCode::Char('e'));
     assert!(frame(&app, Palette::Plain, 80, 24).contains("another value of a parameter"));
     press(&mut app, KeyCode::Tab);
-    for _ in 0..20 {
-        press(&mut app, KeyCode::Backspace);
-    }
+    presses(&mut app, [KeyCode::Backspace; 20]);
     for c in ['2', 's'] {
         press(&mut app, KeyCode::Char(c));
     }

@@ -10,7 +10,7 @@ use traces::{
     trace::Reader,
 };
 
-use super::{App, Effect, KeyCode, ScreenMessage, frame, press, terminal};
+use super::{App, Effect, KeyCode, ScreenMessage, frame, hides, press, presses, shows, terminal};
 use crate::{FolderContents, OpenTrace, Palette, ScreenJob, panel::Screen};
 
 const ACCOUNT: &str = "imported: 1700 actions in 300 sessions
@@ -72,19 +72,15 @@ fn only_the_sixteen_colours_are_used_and_each_shade_has_its_own() {
 #[test]
 fn the_arrows_go_from_way_to_way_and_its_pauses_are_drawn() {
     let mut app = shown();
-    let drawn = frame(&app, Palette::Plain, 200, 60);
-    assert!(drawn.contains("list messages > show message: "), "the most frequent first:\n{drawn}");
-    press(&mut app, KeyCode::Down);
-    press(&mut app, KeyCode::Char('h'));
-    let drawn = frame(&app, Palette::Plain, 200, 60);
-    assert!(drawn.contains(" show message > list messages: ") && drawn.contains(".show message, any next"), "{drawn}");
+    shows(&app, (200, 60), &["list messages > show message: "]);
+    presses(&mut app, [KeyCode::Down, KeyCode::Char('h')]);
+    shows(&app, (200, 60), &[" show message > list messages: ", ".show message, any next"]);
     // No further than the matrix, and where nobody went there is no curve.
     for _ in 0..9 {
-        press(&mut app, KeyCode::Up);
-        press(&mut app, KeyCode::Left);
+        presses(&mut app, [KeyCode::Up, KeyCode::Left]);
     }
-    let drawn = frame(&app, Palette::Plain, 200, 60);
-    assert!(drawn.contains(" login > login: 0 of 300, 0 %") && !drawn.contains("+login > login"), "{drawn}");
+    shows(&app, (200, 60), &[" login > login: 0 of 300, 0 %"]);
+    hides(&app, (200, 60), &["+login > login"]);
 }
 
 #[test]
@@ -116,8 +112,7 @@ fn a_trace_has_its_help_and_is_left_by_q_or_esc() {
         let _ = frame(&app, Palette::COLOURS, width, height);
     }
     press(&mut app, KeyCode::Char('?'));
-    let drawn = frame(&app, Palette::Plain, 80, 24);
-    assert!(drawn.contains("┌ help ") && drawn.contains("under 5 %, under 20 %"), "{drawn}");
+    shows(&app, (80, 24), &["┌ help ", "under 5 %, under 20 %"]);
     assert!(press(&mut app, KeyCode::Esc).is_none() && app.screen == Screen::Trace);
     assert!(!frame(&app, Palette::Plain, 80, 24).contains("┌ help "));
     assert!(matches!(press(&mut app, KeyCode::Esc), Some(Effect::Quit)));
@@ -134,8 +129,7 @@ fn traces_of_the_folder_are_listed_and_looked_into_and_lead_back() {
     press(&mut app, KeyCode::Char('/'));
     "made for a test".chars().for_each(|c| assert!(press(&mut app, KeyCode::Char(c)).is_none()));
     press(&mut app, KeyCode::Enter);
-    let drawn = frame(&app, Palette::Plain, 120, 30);
-    assert!(drawn.contains("Enter look into it") && drawn.contains("lab trace fit traces/monday.trace.zst"), "{drawn}");
+    shows(&app, (120, 30), &["Enter look into it", "lab trace fit traces/monday.trace.zst"]);
     let Some(Effect::Job(ScreenJob::Inspect(path))) = press(&mut app, KeyCode::Enter) else { panic!("it is read") };
     assert_eq!(path, good);
     assert!(frame(&app, Palette::Plain, 120, 30).contains("reading traces/monday.trace.zst"));
@@ -148,8 +142,7 @@ fn traces_of_the_folder_are_listed_and_looked_into_and_lead_back() {
     press(&mut app, KeyCode::Char('r'));
     app.receive(ScreenMessage::Trace(Box::new(OpenTrace { seen, account: String::new() })));
     assert_eq!(app.screen, Screen::Past);
-    press(&mut app, KeyCode::Esc);
-    press(&mut app, KeyCode::Char('/'));
+    presses(&mut app, [KeyCode::Esc, KeyCode::Char('/')]);
     "made for a test".chars().for_each(|_| assert!(press(&mut app, KeyCode::Backspace).is_none()));
     "torn".chars().for_each(|c| assert!(press(&mut app, KeyCode::Char(c)).is_none()));
     press(&mut app, KeyCode::Enter);

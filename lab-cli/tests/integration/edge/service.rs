@@ -2,10 +2,10 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader, Write},
+    io::Write,
     net::SocketAddr,
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     time::Duration,
 };
 
@@ -14,9 +14,14 @@ use live_service::control::client::ControlClient;
 use serde_json::{Value, json};
 use spec::{App, EmulatedSpec, ServiceTime, TargetSpec, WorkSpec, services::TaskSpec, wire::ServerLedger};
 
+use crate::{
+    arashi::{Mail, Program},
+    served::Kept,
+};
+
 /// A running service.
 pub struct Service {
-    child: Child,
+    child: Kept,
     pub name: &'static str,
     pub address: SocketAddr,
     pub ready: Value,
@@ -110,12 +115,9 @@ impl Service {
     /// Starts it with its settings, and waits until it is ready.
     fn ready(name: &'static str, folder: tempfile::TempDir, settings: &str, mut command: Command) -> Self {
         command.current_dir(folder.path());
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("lab starts");
-        let mut input = child.stdin.take().expect("piped");
-        input.write_all(settings.as_bytes()).expect("takes its settings");
-        drop(input);
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("says that it is ready");
+        let mut child = Kept(command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("lab starts"));
+        child.0.stdin.take().expect("piped").write_all(settings.as_bytes()).expect("takes its settings");
+        let line = child.first_line();
         let ready: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no ready line: {line:?}"));
         let address = ready["url"].as_str().and_then(|url| url.strip_prefix("http://")?.parse().ok());
         Self { child, name, address: address.expect("an address"), ready, behind: None, _folder: folder }
@@ -137,7 +139,7 @@ impl Service {
     }
 
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.child.0.id()
     }
 
     /// Resident memory, bytes.
@@ -149,14 +151,7 @@ impl Service {
 
     /// Whether it has ended by itself.
     pub fn has_ended(&mut self) -> bool {
-        self.child.try_wait().expect("is a child").is_some()
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.child.0.try_wait().expect("is a child").is_some()
     }
 }
 
@@ -168,15 +163,5 @@ pub const LETTER: &str = "From a@b.example Mon Nov 23 07:00:00 2026\nFrom: a@b.e
 fn import(home: &Path, database: &Path, mail: &str) {
     let mbox = home.join("mail.mbox");
     fs::write(&mbox, mail).expect("is written");
-    let mut command = crate::program::lab();
-    command.current_dir(home).env("LAB_CACHE", home.join("cache"));
-    command.args(["serve", "--port", "0", "--user", "alice", "--password-stdin", "--mail"]).arg(&mbox);
-    command.arg("--database").arg(database).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().expect("lab starts");
-    child.stdin.take().expect("piped").write_all(b"secret\n").expect("takes a password");
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("serves");
-    child.kill().expect("can be killed");
-    child.wait().expect("is gone");
-    assert!(line.starts_with("serving "), "{line:?}");
+    Program::serve(home, database, Some(Mail { path: &mbox, user: "alice" })).address();
 }

@@ -1,7 +1,6 @@
 //! `kill -9` at any moment loses nothing but the second that is under way.
 
 use std::{
-    process::Child,
     thread,
     time::{Duration, Instant},
 };
@@ -9,19 +8,10 @@ use std::{
 use controllers::{Random as _, random::Seeded};
 
 use super::*;
+use crate::served::Kept;
 
 /// Two arms of three seconds each.
 const SHORT: &[&str] = &["run", "short.yaml", "--set", "users.phases.calm.for=1s", "--set", "users.phases.busy.for=2s"];
-
-/// Kills its child however the test ends. Targets die with their parent.
-struct Killed(Child);
-
-impl Drop for Killed {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 fn lines(path: &Path) -> usize {
     fs::read(path).map_or(0, |bytes| bytes.iter().filter(|&&byte| byte == b'\n').count())
@@ -39,7 +29,8 @@ struct Seen {
 fn killed_after(scratch: &Scratch, name: &str, wait: Duration) -> Seen {
     let run = scratch.path().join(name);
     let mut command = scratch.command(&[SHORT, &["--out", name]].concat());
-    let mut lab = Killed(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("lab starts"));
+    // Targets die with their parent.
+    let mut lab = Kept(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("lab starts"));
     let timeline = run.join("timeline.jsonl");
     let until = Instant::now() + wait;
     let (mut seconds, mut newest) = (0, None);

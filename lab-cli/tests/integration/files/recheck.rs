@@ -293,12 +293,8 @@ fn a_second_run_is_stopped_by_control_c_and_leaves_nothing() {
         let mut folders = fs::read_dir(&temporary).expect("listed").flatten();
         folders.any(|folder| folder.path().join("run/manifest.json").exists())
     };
-    let before = std::time::Instant::now();
-    while !begun() && before.elapsed() < std::time::Duration::from_secs(60) {
-        std::thread::sleep(std::time::Duration::from_millis(2));
-    }
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-    assert!(killed.is_ok_and(|killed| killed.success()));
+    program::wait_until("the second run has begun", begun);
+    program::signal("INT", child.id());
     let output = child.wait_with_output().expect("it ends");
     let said = told(&output);
     assert!(output.status.code() == Some(130) && said.contains("it was stopped"), "{said}");
@@ -384,4 +380,21 @@ fn changed_evidence_is_found_too() {
     assert!(code == Some(1) && said.contains("no records of its arms"), "{said}");
     let (code, said) = rechecked(&scratch, "two");
     assert!(code == Some(2) && said.contains("there is no run \"two\""), "{said}");
+}
+
+#[test]
+fn turns_that_a_person_changed_are_left_out_and_named() {
+    let scratch = Scratch::new();
+    let run = scratch.run("a", &["--repeat", "2"]);
+    let mut summary = program::json(&run.join("summary.json"));
+    assert_eq!(summary["arms"][1]["block"], 1);
+    summary["arms"][1]["touches"] = json!([{"second": 1.0, "what": "30 more users for 10 s"}]);
+    fs::write(run.join("summary.json"), summary.to_string()).expect("written");
+    let found = program::printed(&scratch.lab(&["compare", "a", "--output", "json"]));
+    assert_eq!(found["left_out"][0]["what"], "a:concurrency, block 1", "{found:#}");
+    let primary = found["comparisons"].as_array().expect("comparisons").iter().find(|one| one["primary"] == true);
+    assert_eq!(primary.expect("the primary metric")["turns"], json!([1, 2]));
+    // Nobody did, by the events.
+    let output = scratch.lab(&["recheck", "a"]);
+    assert!(output.status.code() == Some(4) && told(&output).contains("/arms/1/touches"), "{}", told(&output));
 }

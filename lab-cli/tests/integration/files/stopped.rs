@@ -1,18 +1,9 @@
 //! A run that is stopped in the middle: every form of its result says how far it came, and judges nothing.
 
-use std::{
-    fs,
-    process::Stdio,
-    thread,
-    time::{Duration, Instant},
-};
-
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use std::{fs, process::Stdio};
 
 use super::{Scratch, json, text, told};
+use crate::program::{signal, wait_until};
 
 /// Its third phase is never reached, and its second lasts a minute.
 const EXPERIMENT: &str = "
@@ -41,13 +32,9 @@ fn a_run_that_is_stopped_in_a_phase_says_so_and_nothing_of_it_is_judged() {
     let mut command = scratch.command(&["run", "cut.yaml", "--no-tui", "--details", "--out", "out"]);
     let lab = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     let timeline = scratch.path().join("out/timeline.jsonl");
-    let begun = Instant::now();
-    // Some seconds into the second phase.
-    while fs::read_to_string(&timeline).unwrap_or_default().matches("\"phase\":\"spike\"").count() < 3 {
-        assert!(begun.elapsed() < Duration::from_secs(60), "no second of the spike");
-        thread::sleep(Duration::from_millis(100));
-    }
-    kill(Pid::from_raw(lab.id().try_into().expect("a pid")), Signal::SIGINT).expect("it is there");
+    let seconds = || fs::read_to_string(&timeline).unwrap_or_default().matches("\"phase\":\"spike\"").count();
+    wait_until("some seconds of the second phase", || seconds() >= 3);
+    signal("INT", lab.id());
     let output = lab.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(130), "{}", told(&output));
     let shown = text(&output);

@@ -34,25 +34,15 @@ fn a_person_is_asked_before_minutes_beside_a_busy_program() {
     let (_one, _two) = (Busy::begin(), Busy::begin());
     let scratch = minutes();
     let Some(tmux) = Tmux::start(140, 34) else { return };
-    tmux.type_in(&format!(
-        "cd {}; lab={}; $lab run mine.yaml; echo code=$?",
-        scratch.path().display(),
-        program::path()
-    ));
-    tmux.type_in("Enter");
+    tmux.enter(&format!("cd {}; lab={}; $lab run mine.yaml; echo code=$?", scratch.path().display(), program::path()));
     tmux.wait_for(&["other programs use", "would be INVALID (NOISE)", "go on all the same? [y/N]"]);
     tmux.type_in("n");
     tmux.type_in("Enter");
     tmux.wait_for(&["nothing was run", "code=1"]);
     assert!(!scratch.path().join("runs").exists(), "nothing is kept of what was not run");
-    tmux.type_in("clear; $lab run mine.yaml; echo code=$?");
-    tmux.type_in("Enter");
+    tmux.enter("clear; $lab run mine.yaml; echo code=$?");
     tmux.wait_for(&["go on all the same? [y/N]"]);
-    tmux.type_in("y");
-    tmux.type_in("Enter");
-    tmux.wait_for(&["arm 1 of 1: none", "4 users"]);
-    tmux.type_in("q");
-    tmux.wait_for(&["code=130"]);
+    tmux.dialog(&[("y Enter", &["arm 1 of 1: none", "4 users"]), ("q", &["code=130"])]);
 }
 
 #[test]
@@ -60,21 +50,14 @@ fn a_run_of_the_screens_says_it_among_what_happened() {
     let (_one, _two) = (Busy::begin(), Busy::begin());
     let scratch = minutes();
     let Some(tmux) = Tmux::start(180, 40) else { return };
-    tmux.type_in(&format!("cd {} && {}; echo code=$?", scratch.path().display(), program::path()));
-    tmux.type_in("Enter");
+    tmux.lab(scratch.path(), "");
     tmux.wait_for(&["choose an experiment", "mine.yaml"]);
-    tmux.type_in("/");
-    tmux.type_in("mine");
-    tmux.type_in("Enter");
-    tmux.wait_for(&["1 found"]);
-    tmux.type_in("Enter");
-    tmux.wait_for(&["1 arm x 1"]);
-    // Live, in place of virtual time.
-    tmux.type_in("v");
-    tmux.type_in("Enter");
-    tmux.wait_for(&["4 users", "other programs use"]);
-    tmux.type_in("q");
-    tmux.wait_for(&["Enter behind the verdict"]);
-    tmux.type_in("q");
-    tmux.wait_for(&["code=0"]);
+    tmux.dialog(&[
+        ("/ mine Enter", &["1 found"]),
+        ("Enter", &["1 arm x 1"]),
+        // Live, in place of virtual time.
+        ("v Enter", &["4 users", "other programs use"]),
+        ("q", &["Enter behind the verdict"]),
+        ("q", &["code=0"]),
+    ]);
 }

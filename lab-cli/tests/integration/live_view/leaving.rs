@@ -21,8 +21,7 @@ use crate::{live_view::EXPERIMENT, program, terminal::Tmux};
 fn start(tmux: &Tmux, folder: &Path, command: &str, shown: &str) -> Pid {
     let lab = program::path();
     // The process's number is known before the program is: the shell becomes it.
-    tmux.type_in(&format!("cd {}; sh -c 'echo $$ > pid; exec {lab} {command}'; echo code=$?", folder.display()));
-    tmux.type_in("Enter");
+    tmux.enter(&format!("cd {}; sh -c 'echo $$ > pid; exec {lab} {command}'; echo code=$?", folder.display()));
     tmux.wait_for(&[shown]);
     assert!(taken(tmux), "the program has not taken the terminal");
     let pid = fs::read_to_string(folder.join("pid")).expect("written");
@@ -49,8 +48,7 @@ fn soon(condition: impl Fn() -> bool) -> bool {
 fn assert_given_back(tmux: &Tmux, how: &str) {
     assert!(soon(|| !tmux.is_on_the_other_screen()), "{how}: still on the other screen");
     assert!(soon(|| tmux.shows_its_cursor()), "{how}: the cursor is hidden");
-    tmux.type_in("stty -a | tr -d ';' | tr ' ' '\\n' | grep -x -e icanon -e echo | paste -sd+");
-    tmux.type_in("Enter");
+    tmux.enter("stty -a | tr -d ';' | tr ' ' '\\n' | grep -x -e icanon -e echo | paste -sd+");
     tmux.wait_for(&["icanon+echo"]);
 }
 
@@ -82,14 +80,12 @@ fn ctrl_z_lends_the_terminal_to_the_shell_and_fg_takes_it_again() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let Some(tmux) = Tmux::start(100, 30) else { return };
     // A shell that has jobs.
-    tmux.type_in("exec bash --norc");
-    tmux.type_in("Enter");
+    tmux.enter("exec bash --norc");
     start(&tmux, scratch.path(), "", "choose an experiment");
     tmux.type_in("C-z");
     tmux.wait_for(&["Stopped"]);
     assert_given_back(&tmux, "Ctrl-Z");
-    tmux.type_in("clear; fg; echo code=$?");
-    tmux.type_in("Enter");
+    tmux.enter("clear; fg; echo code=$?");
     tmux.wait_for(&["choose an experiment"]);
     // A frame hides it: the next key brings one.
     tmux.type_in("Down");
@@ -130,8 +126,7 @@ fn a_terminal_that_closes_ends_what_is_measured_and_keeps_it() {
         let script = format!("trap : HUP\nsh -c 'echo $$ > pid; exec {lab} {command}'\necho $? > code\n");
         fs::write(scratch.path().join("go.sh"), script).expect("written");
         let Some(tmux) = Tmux::start(100, 30) else { return };
-        tmux.type_in(&format!("cd {}; sh go.sh", scratch.path().display()));
-        tmux.type_in("Enter");
+        tmux.enter(&format!("cd {}; sh go.sh", scratch.path().display()));
         tmux.wait_for(&[shown]);
         assert!(taken(&tmux), "{command}: the program has not taken the terminal");
         thread::sleep(Duration::from_secs(2));
@@ -161,8 +156,7 @@ fn a_panic_gives_the_terminal_back_and_its_message_can_be_read() {
     let Some(tmux) = Tmux::start(100, 30) else { return };
     let this = env::current_exe().expect("a test binary");
     let test = "live_view::leaving::a_panic_gives_the_terminal_back_and_its_message_can_be_read";
-    tmux.type_in(&format!("{PANICS}=1 RUST_BACKTRACE=0 {} --exact {test} --nocapture; echo code=$?", this.display()));
-    tmux.type_in("Enter");
+    tmux.enter(&format!("{PANICS}=1 RUST_BACKTRACE=0 {} --exact {test} --nocapture; echo code=$?", this.display()));
     tmux.wait_for(&["this is the panic", "code=101"]);
     assert_given_back(&tmux, "a panic");
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::{live_view::EXPERIMENT, program, terminal::Tmux};
+use crate::{live_view::EXPERIMENT, terminal::Tmux};
 
 #[test]
 fn a_comparison_of_a_part_of_the_blocks_says_so() {
@@ -14,17 +14,9 @@ fn a_comparison_of_a_part_of_the_blocks_says_so() {
     );
     fs::write(scratch.path().join("mine.yaml"), long).expect("written");
     let Some(tmux) = Tmux::start(140, 34) else { return };
-    tmux.type_in(&format!("cd {} && {}; echo code=$?", scratch.path().display(), program::path()));
-    tmux.type_in("Enter");
+    tmux.lab(scratch.path(), "");
     tmux.wait_for(&["choose an experiment", "mine.yaml"]);
-    tmux.type_in("/");
-    tmux.type_in("mine");
-    tmux.type_in("Enter");
-    tmux.wait_for(&["1 found"]);
-    tmux.type_in("Enter");
-    tmux.wait_for(&["2 arms x 999"]);
-    tmux.type_in("Enter");
-    tmux.wait_for(&["arm codel is over"]);
+    tmux.dialog(&[("/ mine Enter", &["1 found"]), ("Enter", &["2 arms x 999"]), ("Enter", &["arm codel is over"])]);
     tmux.type_in("q");
     let screen = tmux.wait_for(&["Enter behind the verdict"]);
     let head = screen.lines().next().expect("a line");

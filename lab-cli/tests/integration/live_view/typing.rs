@@ -5,13 +5,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{live_view::EXPERIMENT, program, terminal::Tmux};
+use crate::{live_view::EXPERIMENT, terminal::Tmux};
 
 /// `lab` in an empty folder, with its list of experiments on the screen.
 fn at_home(tmux: &Tmux, folder: &std::path::Path) {
-    let lab = program::path();
-    tmux.type_in(&format!("cd {} && {lab}; echo code=$?", folder.display()));
-    tmux.type_in("Enter");
+    tmux.lab(folder, "");
     tmux.wait_for(&["choose an experiment"]);
 }
 
@@ -29,11 +27,7 @@ fn what_is_pasted_is_text_in_a_field_and_nothing_anywhere_else() {
     tmux.type_in("/");
     tmux.paste("sre-quotas\n");
     tmux.wait_for(&["find: sre-quotas_", " 1 found "]);
-    tmux.type_in("Enter");
-    tmux.type_in("Enter");
-    tmux.wait_for(&["[x]", "parameters"]);
-    tmux.type_in("q");
-    tmux.wait_for(&["code=0"]);
+    tmux.dialog(&[("Enter Enter", &["[x]", "parameters"]), ("q", &["code=0"])]);
 }
 
 /// In a live run each letter would change it, and the run would be TOUCHED for good.
@@ -42,9 +36,7 @@ fn what_is_pasted_does_not_touch_a_run() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     fs::write(scratch.path().join("quick.yaml"), EXPERIMENT).expect("written");
     let Some(tmux) = Tmux::start(110, 44) else { return };
-    let lab = program::path();
-    tmux.type_in(&format!("cd {} && {lab} run quick.yaml --out result; echo code=$?", scratch.path().display()));
-    tmux.type_in("Enter");
+    tmux.lab(scratch.path(), "run quick.yaml --out result");
     tmux.wait_for(&[" 4 users "]);
     tmux.paste("a");
     // A form takes it.

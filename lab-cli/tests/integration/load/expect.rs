@@ -117,14 +117,3 @@ fn bytes_a_second_are_those_of_bodies() {
     let text = String::from_utf8(ended.output.stdout).expect("text");
     assert!(text.lines().any(|line| line.starts_with("  received ") && line.ends_with("B/s in bodies")), "{text}");
 }
-
-#[test]
-fn what_cannot_be_expected_is_refused_before_anything_is_sent() {
-    let service = Service::start(Behaves::Well);
-    for bad in ["ok", "status fine", "bytes 5", "text"] {
-        let ended = Running::load(&[&service.url(), "-n", "1", "--expect", bad]).ends_within(SOON);
-        let said = String::from_utf8_lossy(&ended.output.stderr).into_owned();
-        assert!(ended.code() == 2 && said.contains("for example 'status 200', 'text ok', 'bytes >= 100'"), "{said}");
-    }
-    assert_eq!(service.connections(), 0);
-}

@@ -18,8 +18,7 @@ fn one_by_one(stream: &mut std::net::TcpStream) -> bool {
 fn the_highest_rate_of_a_service_with_a_known_capacity_is_found() {
     let service = Service::start(Behaves::Does(one_by_one));
     let objective = "p90 < 500ms";
-    let args = [service.url(), "-R".to_owned(), "20".to_owned(), "--find-rate".to_owned(), objective.to_owned()];
-    let args: Vec<&str> = args.iter().map(String::as_str).chain(["--try-for", "3s..6s", "--timeout", "2s"]).collect();
+    let args = [&service.url(), "-R", "20", "--find-rate", objective, "--try-for", "3s..6s", "--timeout", "2s"];
     let ended = Running::load(&args).ends_within(Duration::from_secs(180));
     let found = ended.json();
     let trials = found["trials"].as_array().expect("trials");
@@ -46,20 +45,4 @@ fn an_objective_that_cannot_be_met_fails() {
     let ended = Running::load(&args).ends_within(Duration::from_secs(120));
     let found = ended.json();
     assert!(found["rate_per_s"].is_null() && matches!(ended.code(), 3 | 4), "{found:#}");
-}
-
-#[test]
-fn what_is_no_objective_is_bad_usage() {
-    for (args, way_out) in [
-        (&["--find-rate", "p99 > 1s"][..], "'p99 < 200ms'"),
-        (&["--find-rate", "fast"], "'p99 < 200ms'"),
-        (&["--find-rate", "p99 < 1m"], "raise --timeout"),
-        (&["--find-rate", "p99 < 1s", "-n", "5"], "cannot be used with"),
-        (&["--find-rate", "p99 < 1s", "--try-for", "9s..3s"], "5s..60s"),
-        (&["--try-for", "3s..9s"], "--find-rate"),
-    ] {
-        let ended = Running::load(&[&["http://127.0.0.1:9/"], args].concat()).ends_within(SOON);
-        let said = String::from_utf8_lossy(&ended.output.stderr).into_owned();
-        assert!(ended.code() == 2 && said.contains(way_out), "{args:?}: {said}");
-    }
 }

@@ -28,14 +28,6 @@ fn in_folder(folder: &Path, args: &[&str]) -> Running {
     Running::start(command)
 }
 
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(60), "waited for a minute: {what}");
-        thread::sleep(Duration::from_millis(50));
-    }
-}
-
 #[test]
 fn a_run_whose_target_is_killed_ends_at_its_time_and_says_whose_doing_it_was() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -43,11 +35,13 @@ fn a_run_whose_target_is_killed_ends_at_its_time_and_says_whose_doing_it_was() {
     fs::write(at.join("short.yaml"), EXPERIMENT).expect("written");
     let running = in_folder(at, &["run", "short.yaml", "--no-tui", "--out", "run", "--output", "json"]);
     let timeline = at.join("run/timeline.jsonl");
-    wait_until("the first second is recorded", || fs::read(&timeline).is_ok_and(|bytes| bytes.contains(&b'\n')));
+    program::wait_until("the first second is recorded", || {
+        fs::read(&timeline).is_ok_and(|bytes| bytes.contains(&b'\n'))
+    });
     let id = running.child.id();
     let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).expect("a target");
-    let target = children.split_ascii_whitespace().next().expect("a target").to_owned();
-    assert!(Command::new("kill").args(["-KILL", &target]).status().expect("kill runs").success());
+    let target = children.split_ascii_whitespace().next().and_then(|id| id.parse().ok()).expect("a target");
+    program::signal("KILL", target);
     let ended = running.ends_within(Duration::from_secs(60));
     let found = ended.json();
     let arm = &found["arms"][0];
@@ -61,21 +55,20 @@ fn a_run_whose_target_is_killed_ends_at_its_time_and_says_whose_doing_it_was() {
     assert_eq!(ended.code(), 3);
 }
 
-/// Three users with a request a second.
-fn with_trace(folder: &Path) {
-    let line = |user: u32, second: u32| {
+/// A trace of requests by user and second.
+fn with_trace(folder: &Path, requests: impl Iterator<Item = (u32, u32)>) {
+    let line = |(user, second)| {
         format!("192.0.2.{user} - - [21/Nov/2026:01:39:{second:02} +0000] \"GET /list?folderid=3 HTTP/1.1\" 200 5\n")
     };
-    let log: String = (10..16).flat_map(|second| (1..4).map(move |user| line(user, second))).collect();
-    fs::write(folder.join("access.log"), log).expect("written");
-    let made = in_folder(folder, &["trace", "import", "access.log", "-o", "web.jsonl"]).ends_within(SOON);
-    assert_eq!(made.code(), 0, "{}", String::from_utf8_lossy(&made.output.stderr));
+    fs::write(folder.join("access.log"), requests.map(line).collect::<String>()).expect("written");
+    program::done(folder, &["trace", "import", "access.log", "-o", "web.jsonl"]);
 }
 
 #[test]
 fn a_replay_without_a_service_keeps_to_its_times_and_is_empty() {
     let folder = tempfile::tempdir().expect("a folder");
-    with_trace(folder.path());
+    // Three users with a request a second.
+    with_trace(folder.path(), (10..16).flat_map(|second| (1..4).map(move |user| (user, second))));
     let url = format!("http://{}/{{action}}", nobody());
     for by in ["clock", "sessions"] {
         let args = ["replay", "web.jsonl", "--target", &url, "--by", by, "--speed", "5", "--output", "json"];
@@ -91,14 +84,8 @@ fn a_replay_without_a_service_keeps_to_its_times_and_is_empty() {
 #[test]
 fn a_replay_that_is_stopped_counts_the_sessions_that_never_began() {
     let folder = tempfile::tempdir().expect("a folder");
-    let line = |user: u32, second: u32| {
-        format!("192.0.2.{user} - - [21/Nov/2026:01:39:{second:02} +0000] \"GET /list?folderid=3 HTTP/1.1\" 200 5\n")
-    };
     // One session a user: after 0, 20 and 40 s, of two requests each.
-    let log: String = [(1, 10), (1, 11), (2, 30), (2, 31), (3, 50), (3, 51)].map(|(user, at)| line(user, at)).concat();
-    fs::write(folder.path().join("access.log"), log).expect("written");
-    let made = in_folder(folder.path(), &["trace", "import", "access.log", "-o", "web.jsonl"]).ends_within(SOON);
-    assert_eq!(made.code(), 0, "{}", String::from_utf8_lossy(&made.output.stderr));
+    with_trace(folder.path(), [(1, 10), (1, 11), (2, 30), (2, 31), (3, 50), (3, 51)].into_iter());
     let service = service::Service::start(service::Behaves::Well);
     let url = format!("{}{{action}}", service.url());
     for output in ["json", "text"] {

@@ -10,12 +10,6 @@ use service::{Behaves, Service};
 
 use super::*;
 
-fn refused(args: &[&str]) -> String {
-    let ended = Running::load(args).ends_within(SOON);
-    assert_eq!(ended.code(), 2, "{args:?}");
-    String::from_utf8(ended.output.stderr).expect("text")
-}
-
 #[test]
 fn a_host_without_a_scheme_is_one_of_plain_http() {
     let service = Service::start(Behaves::Well);
@@ -25,7 +19,7 @@ fn a_host_without_a_scheme_is_one_of_plain_http() {
 }
 
 #[test]
-fn a_unix_socket_is_loaded_and_one_that_is_none_is_refused() {
+fn a_unix_socket_is_loaded() {
     let path = std::env::temp_dir().join(format!("lab-load-{}.sock", std::process::id()));
     let _ = std::fs::remove_file(&path);
     let listener = UnixListener::bind(&path).expect("a socket");
@@ -42,21 +36,14 @@ fn a_unix_socket_is_loaded_and_one_that_is_none_is_refused() {
     let ended = Running::load(&args).ends_within(SOON);
     let _ = std::fs::remove_file(&path);
     assert_eq!(count(&ended.json(), "served"), 5);
-    let gone = refused(&["http://localhost/", "--unix-socket", socket, "-n", "1"]);
-    assert!(gone.contains("there is nothing with this name"), "{gone}");
-    let hint = refused(&["unix:///run/app.sock", "-n", "1"]);
-    assert!(hint.contains("--unix-socket /run/app.sock"), "{hint}");
 }
 
 #[test]
-fn a_source_address_is_one_of_this_machine_and_of_the_family_of_the_service() {
+fn a_source_address_is_one_of_this_machine() {
     let service = Service::start(Behaves::Well);
     let url = service.url();
     let ended = Running::load(&[&url, "--source-address", "127.0.0.7,127.0.0.8", "-n", "6", "-c", "2"]);
     assert_eq!(count(&ended.ends_within(SOON).json(), "served"), 6);
-    let foreign = refused(&[&url, "--source-address", "192.0.2.9", "-n", "1"]);
-    assert!(foreign.contains("--source-address 192.0.2.9") && foreign.contains("ip address"), "{foreign}");
-    assert!(!foreign.contains("os error"), "{foreign}");
 }
 
 #[test]

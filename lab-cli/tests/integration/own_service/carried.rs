@@ -3,7 +3,7 @@
 use std::{
     fs,
     io::{BufRead, BufReader, Write},
-    net::{SocketAddr, TcpListener, TcpStream},
+    net::{SocketAddr, TcpStream},
     path::Path,
     process::Stdio,
     sync::mpsc,
@@ -14,6 +14,7 @@ use std::{
 use serde_json::Value;
 
 use super::{lab, ran};
+use crate::served::{at_each, head};
 
 /// 50 pages a second, one after the other.
 const TAKES: Duration = Duration::from_millis(20);
@@ -22,8 +23,6 @@ const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\
 
 /// It answers in the order of arrival, whoever has left meanwhile.
 fn one_by_one() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("an address");
     let (queue, waiting) = mpsc::channel::<TcpStream>();
     thread::spawn(move || {
         for mut stream in waiting {
@@ -31,19 +30,11 @@ fn one_by_one() -> SocketAddr {
             let _ = stream.write_all(OK);
         }
     });
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let queue = queue.clone();
-            thread::spawn(move || {
-                let lines = BufReader::new(&stream).lines().map_while(Result::ok);
-                let head: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
-                // Its health is no matter of its queue.
-                let is_page = head.first().is_some_and(|first| first.starts_with("GET /page "));
-                let _ = if is_page { queue.send(stream).is_ok() } else { (&stream).write_all(OK).is_ok() };
-            });
-        }
-    });
-    address
+    at_each(move |mut stream| {
+        let head = head(&mut stream).unwrap_or_default();
+        // Its health is no matter of its queue.
+        let _ = if head.starts_with("GET /page ") { queue.send(stream).is_ok() } else { stream.write_all(OK).is_ok() };
+    })
 }
 
 #[test]

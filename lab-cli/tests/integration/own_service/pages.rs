@@ -1,42 +1,26 @@
 //! Which pages of a service are asked for, and a service that is slower on kept connections.
 
 use std::{
-    io::{BufRead, BufReader, Write},
-    net::{SocketAddr, TcpListener, TcpStream},
-    thread,
+    io::Write,
+    net::{SocketAddr, TcpStream},
 };
 
 use super::{lab, ran, service};
+use crate::served::{at_each, head};
 
 /// A service of two pages, and none at its root. It keeps connections, and writes head and body apart.
 fn two_pages(nodelay: bool) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("an address");
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            thread::spawn(move || answer(stream, nodelay));
-        }
-    });
-    address
+    at_each(move |stream| _ = answer(stream, nodelay))
 }
 
 fn answer(mut stream: TcpStream, nodelay: bool) -> Option<()> {
     stream.set_nodelay(nodelay).ok()?;
-    let mut lines = BufReader::new(stream.try_clone().ok()?).lines();
     loop {
-        let first = lines.next()?.ok()?;
-        let mut last = false;
-        loop {
-            let line = lines.next()?.ok()?.to_ascii_lowercase();
-            if line.is_empty() {
-                break;
-            }
-            last |= line == "connection: close";
-        }
-        let status = if first.contains(" /items ") || first.contains(" /search ") { "200 OK" } else { "404 No" };
+        let head = head(&mut stream)?.to_ascii_lowercase();
+        let status = if head.contains(" /items ") || head.contains(" /search ") { "200 OK" } else { "404 No" };
         write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 2\r\n\r\n").ok()?;
         stream.write_all(b"ok").ok()?;
-        if last {
+        if head.contains("\r\nconnection: close\r\n") {
             return None;
         }
     }

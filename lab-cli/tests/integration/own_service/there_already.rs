@@ -1,19 +1,23 @@
 //! Services that the lab does not start: a bare `url`, `pid`, and the proxy before one of them.
 
 use std::{
-    io::{BufRead, BufReader, Read, Write},
+    io::Write,
     net::{SocketAddr, TcpListener, TcpStream},
-    process::{Child, Command, Stdio},
-    time::Duration,
+    process::{Command, Stdio},
 };
 
 use serde_json::Value;
 
-use super::{experiment, lab, ran, service, within};
+use super::{experiment, lab, ran, service};
+use crate::{
+    program::wait_until,
+    proxy::proxied::get,
+    served::{Kept, at_each, head},
+};
 
-/// A process that ends with the test.
+/// A process that ends with the test, and where it listens.
 pub struct Running {
-    child: Child,
+    child: Kept,
     pub address: SocketAddr,
 }
 
@@ -21,20 +25,21 @@ impl Running {
     /// The test's service.
     pub fn service(mark: &str) -> Self {
         let address = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port");
-        let words = shlex(&service::command(mark));
-        let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).env("PORT", address.port().to_string());
+        let command = service::command(mark);
+        // It quotes none of its words.
+        let mut words = command.split(' ');
+        let mut command = Command::new(words.next().expect("a program"));
+        command.args(words).env("PORT", address.port().to_string());
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
-        let running = Self { child, address };
-        within(60, "it listens", || TcpStream::connect(address).is_ok());
+        let running = Self { child: Kept(child), address };
+        wait_until("it listens", || TcpStream::connect(address).is_ok());
         running
     }
 
     /// The lab's proxy, which says in JSON where it listens.
     pub fn proxy(command: &mut Command) -> Self {
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("lab starts");
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("a ready line");
+        let mut child = Kept(command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("lab starts"));
+        let line = child.first_line();
         let ready: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no ready line: {line:?}"));
         let address = ready["url"].as_str().and_then(|url| url.strip_prefix("http://")?.parse().ok());
         Self { child, address: address.expect("an address") }
@@ -42,25 +47,8 @@ impl Running {
 
     /// The status of the answer to a GET.
     pub fn status(&self, path: &str) -> u16 {
-        let mut stream = TcpStream::connect(self.address).expect("it listens");
-        stream.set_read_timeout(Some(Duration::from_secs(60))).expect("set");
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").expect("sent");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("an answer");
-        answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("{answer:?}"))
+        get(self.address, path).status
     }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// The words of the service's command, which quotes none.
-fn shlex(command: &str) -> Vec<String> {
-    command.split(' ').map(str::to_owned).collect()
 }
 
 #[test]
@@ -68,7 +56,7 @@ fn a_service_that_runs_is_measured_and_left_alone() {
     let folder = tempfile::tempdir().expect("a folder");
     let service = Running::service(&format!("mark-e-{}", std::process::id()));
     let url = format!("url: \"http://{}\", ready: /health", service.address);
-    let with_pid = format!("{url}, pid: {}", service.child.id());
+    let with_pid = format!("{url}, pid: {}", service.child.0.id());
     for (target, out) in [(url, "bare"), (with_pid, "pid")] {
         experiment(folder.path(), &target, "[none, gradient2]");
         let run = ["run", "mine.yaml", "--no-tui", "--output", "json", "--out", out];
@@ -123,15 +111,9 @@ fn a_recording_is_replayed_against_it() {
 fn what_is_wrong_with_it_is_said_with_the_way_out() {
     let folder = tempfile::tempdir().expect("a folder");
     let answers = |answer: &'static str| {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let address = listener.local_addr().expect("an address");
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                // Read first: closing with unread bytes is a reset.
-                let mut lines = BufReader::new(&stream).lines();
-                while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
-                let _ = (&stream).write_all(answer.as_bytes());
-            }
+        let address = at_each(move |mut stream| {
+            // Read first: closing with unread bytes is a reset.
+            let _ = head(&mut stream).map(|_| stream.write_all(answer.as_bytes()));
         });
         format!("http://{address}/")
     };
@@ -146,9 +128,6 @@ fn what_is_wrong_with_it_is_said_with_the_way_out() {
     told(&[&answers("\u{15}\u{3}\u{1}")], 1, &["it speaks HTTPS", "write https://"]);
     told(&[&answers("HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n")], 1, &["answers 401", "-H 'Authorization"]);
     told(&[&answers("HTTP/1.1 503 Ill\r\nContent-Length: 0\r\n\r\n")], 1, &["it answers 503"]);
-    told(&[&format!("http://{closed}/"), "-k"], 2, &["-k is about certificates", "write https://"]);
-    told(&["127.0.0.1:8080"], 2, &["write http://127.0.0.1:8080"]);
-    told(&["127.0.0.1:9/items"], 2, &["write http://127.0.0.1:9/items, if", "--url http://127.0.0.1:9/items"]);
     // One that moves on from its first page, and one that wants a header.
     let page = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
     let (output, out, err) = ran(lab(folder.path()).args(["init", &answers(page), "-H", "X-Key: a \"b\"", "-o", "-"]));

@@ -2,19 +2,19 @@
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader, Write as _},
-    net::{SocketAddr, TcpListener, TcpStream},
+    io::Write as _,
+    net::{SocketAddr, TcpStream},
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering::Relaxed},
     },
-    thread,
     time::{Duration, Instant},
 };
 
 use serde_json::Value;
 
 use super::{lab, ran};
+use crate::served::{at_each, head};
 
 #[derive(Debug, Default)]
 struct Seen {
@@ -25,26 +25,14 @@ struct Seen {
 
 /// `/seat` gives a token and a link to `/turn`, which opens a second later; anything else is well.
 fn service() -> (SocketAddr, Arc<Seen>) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let (address, seen, began) =
-        (listener.local_addr().expect("an address"), Arc::new(Seen::default()), Instant::now());
+    let (seen, began) = (Arc::new(Seen::default()), Instant::now());
     let theirs = Arc::clone(&seen);
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let seen = Arc::clone(&theirs);
-            thread::spawn(move || answer(stream, &seen, began));
-        }
-    });
-    (address, seen)
+    (at_each(move |stream| _ = answer(stream, &theirs, began)), seen)
 }
 
 fn answer(mut stream: TcpStream, seen: &Seen, began: Instant) -> Option<()> {
-    let mut reader = BufReader::new(stream.try_clone().ok()?);
     loop {
-        let mut head = String::new();
-        while !head.ends_with("\r\n\r\n") {
-            reader.read_line(&mut head).ok().filter(|read| *read > 0)?;
-        }
+        let head = head(&mut stream)?;
         let path = head.split(' ').nth(1)?.to_owned();
         let now = began.elapsed();
         let (status, header, page) = match path.split_once("?token=") {
@@ -122,35 +110,4 @@ fn a_plan_in_a_file_is_previewed_run_and_computed_again() {
 
     let (output, out, err) = ran(lab(folder.path()).args(["recheck", "run"]));
     assert!(output.status.success(), "{out}{err}");
-}
-
-#[test]
-fn a_plan_with_problems_names_file_and_line_and_virtual_time_needs_values() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = |plan: &str| {
-        fs::write(folder.path().join("buy.yaml"), plan).expect("written");
-        let text = "name: x\ntarget: {app: emulated, service: 1ms}\nobjective: {percentile: 90, response_time: 1s}\n\
-                    users: {model: script, plan: buy.yaml, phases: [{sessions: 5/s, for: 1s}]}\narms: [none]\n";
-        fs::write(folder.path().join("x.yaml"), text).expect("written");
-    };
-    file("steps:\n- name: seat\n  url: /${tokn}\n  extract: {token: abc}\n");
-    let (output, _, err) = ran(lab(folder.path()).args(["check", "x.yaml"]));
-    assert_eq!(output.status.code(), Some(2), "{err}");
-    for wanted in ["buy.yaml: 3:8: steps.0.url: no step extracts ${tokn}", "buy.yaml: 4:20: steps.0.extract.token"] {
-        assert!(err.contains(wanted), "{wanted:?} in {err}");
-    }
-
-    file(PLAN);
-    let (output, _, err) = ran(lab(folder.path()).args(["run", "x.yaml", "--virtual", "--no-tui"]));
-    assert_eq!(output.status.code(), Some(2), "{err}");
-    assert!(err.contains("cannot be run in virtual time") && err.contains("extract.token.virtual"), "{err}");
-
-    file(
-        "steps:\n- {name: seat, url: /seat, extract: {token: {regex: '(x)', virtual: 7}}}\n- {name: buy, url: '/q?t=${token}'}\n",
-    );
-    let args = ["run", "x.yaml", "--virtual", "--no-tui", "--out", "run", "--output", "json"];
-    let (output, out, err) = ran(lab(folder.path()).args(args));
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{err}");
-    let summary: Value = serde_json::from_str(&out).expect("JSON");
-    assert!(summary["arms"][0]["phases"][0]["by_type"]["buy"]["served"].as_u64() > Some(0), "{out}");
 }

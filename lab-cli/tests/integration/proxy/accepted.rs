@@ -28,12 +28,6 @@ fn is_answered(mut stream: &TcpStream, within: Duration) -> bool {
     stream.read_exact(&mut first).is_ok() && first == *b"HTTP/1.1 200"
 }
 
-/// The row of the listener.
-fn accept(proxy: &Proxied) -> serde_json::Value {
-    let gauges: serde_json::Value = serde_json::from_str(&proxy.control("GET", "/gauges", "").body).expect("JSON");
-    gauges["stages"].as_array().expect("rows").iter().find(|row| row["name"] == "accept").expect("a row").clone()
-}
-
 #[test]
 fn a_policy_at_accept_leaves_connections_in_the_kernels_queue() {
     let backend = Backend::start();
@@ -43,7 +37,7 @@ fn a_policy_at_accept_leaves_connections_in_the_kernels_queue() {
     let first = ask(proxy.address);
     assert!(is_answered(&first, PATIENCE));
     let second = ask(proxy.address);
-    until("held connection", || (accept(&proxy)["queue"] == 1).then_some(()));
+    until("held connection", || (proxy.row_of("accept")["queue"] == 1).then_some(()));
     assert!(!is_answered(&second, Duration::from_millis(300)), "it is in the kernel's queue");
     assert_eq!((backend.requests(), proxy.ledger()["connections_open"].as_u64()), (1, Some(1)));
     let metrics = metrics(&proxy);
@@ -56,19 +50,17 @@ fn a_policy_at_accept_leaves_connections_in_the_kernels_queue() {
     let changed = proxy.control("PUT", "/policy", r#"{"policy": {"name": "gradient2", "settings": {}}}"#);
     assert_eq!(changed.status, 200, "{changed:?}");
     assert!(is_answered(&third, PATIENCE));
-    assert_eq!((&accept(&proxy)["policy_name"], &proxy.gate()["policy_name"]), (&json!("none"), &json!("gradient2")));
+    assert_eq!(
+        (&proxy.row_of("accept")["policy_name"], &proxy.gate()["policy_name"]),
+        (&json!("none"), &json!("gradient2"))
+    );
     let nowhere = proxy.control("PUT", "/policy", r#"{"stage": "read", "policy": {"name": "none", "settings": {}}}"#);
     assert!(nowhere.status == 400 && nowhere.body.contains("it can at: proxy, accept"), "{nowhere:?}");
 }
 
 #[test]
 fn a_policy_at_accept_has_no_dry_run() {
-    let flags = ["proxy", "--to", "http://127.0.0.1:1", "--policy", "connections", "--dry-run"];
-    let ran = crate::program::lab().args(flags).output().expect("it runs");
-    let said = String::from_utf8_lossy(&ran.stderr);
-    assert!(ran.status.code() == Some(2) && said.contains("dry_run: a policy at accept decides"), "{said}");
-    let backend = Backend::start();
-    let proxy = Proxied::before(&[backend.url()], json!({"dry_run": true, "log": "off"}));
+    let (_backend, proxy) = Proxied::alone(json!({"dry_run": true, "log": "off"}));
     let refused = proxy.control("PUT", "/policy", r#"{"policy": {"name": "connections", "settings": {}}}"#);
     assert!(refused.status == 400 && refused.body.contains("dry_run"), "{refused:?}");
 }

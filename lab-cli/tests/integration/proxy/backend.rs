@@ -3,7 +3,7 @@
 use std::{
     collections::VecDeque,
     io::{Read, Write},
-    net::{SocketAddr, TcpListener, TcpStream},
+    net::{SocketAddr, TcpStream},
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -11,6 +11,8 @@ use std::{
     thread,
     time::Duration,
 };
+
+use crate::served::{self, at_each};
 
 /// What a backend has done, and is to do.
 #[derive(Debug, Default)]
@@ -38,15 +40,11 @@ pub struct Backend {
 
 impl Backend {
     pub fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let (address, state) = (listener.local_addr().expect("an address"), Arc::<State>::default());
+        let state = Arc::<State>::default();
         let of_all = Arc::clone(&state);
-        thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                let state = Arc::clone(&of_all);
-                if !state.dead.load(Ordering::SeqCst) {
-                    thread::spawn(move || serve(stream, &state));
-                }
+        let address = at_each(move |stream| {
+            if !of_all.dead.load(Ordering::SeqCst) {
+                serve(stream, &of_all);
             }
         });
         Self { address, state }
@@ -160,14 +158,7 @@ fn serve(mut stream: TcpStream, state: &State) {
 
 /// The next request's head. Its body, if there is one, is read and left out.
 fn head(stream: &mut TcpStream) -> Option<String> {
-    let (mut head, mut byte) = (Vec::new(), [0; 1]);
-    while !head.ends_with(b"\r\n\r\n") {
-        match stream.read(&mut byte) {
-            Ok(1) => head.push(byte[0]),
-            _ => return None,
-        }
-    }
-    let head = String::from_utf8(head).ok()?;
+    let head = served::head(stream)?;
     let length = head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
     stream.read_exact(&mut vec![0; length.unwrap_or(0)]).ok()?;
     if head.to_ascii_lowercase().contains("\r\ntransfer-encoding: chunked\r\n") {

@@ -57,8 +57,7 @@ fn requests_go_on_when_all_are_left_out() {
 
 #[test]
 fn two_lengths_of_an_answer_that_are_one_go_on_as_one() {
-    let backend = Backend::start();
-    let proxy = Proxied::before(&[backend.url()], json!({"log": "off"}));
+    let (backend, proxy) = Proxied::alone(json!({"log": "off"}));
     for lengths in [
         "Content-Length: 5\r\nContent-Length: 5",
         "Content-Length: 05\r\nContent-Length: 5",

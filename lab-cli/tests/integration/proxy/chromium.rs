@@ -2,20 +2,22 @@
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
-    net::{SocketAddr, TcpListener, TcpStream},
+    net::{SocketAddr, TcpStream},
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     sync::{Arc, Mutex},
-    thread,
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use crate::proxy::proxied::Answer;
+use crate::{
+    proxy::proxied::Answer,
+    served::{Kept, at_each},
+};
 
 /// Chromium without a window, at a page; it ends when this is dropped.
 #[derive(Debug)]
 pub struct Chromium {
-    child: Child,
+    _child: Kept,
     _profile: tempfile::TempDir,
 }
 
@@ -35,14 +37,7 @@ impl Chromium {
             .args(["--disable-sync", "--disable-component-update", "--remote-debugging-port=0"])
             .args(["--window-size=390,844", &format!("--user-data-dir={}", profile.path().display()), url]);
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("Chromium starts");
-        Some(Self { child, _profile: profile })
-    }
-}
-
-impl Drop for Chromium {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        Some(Self { _child: Kept(child), _profile: profile })
     }
 }
 
@@ -68,15 +63,9 @@ pub struct Relay {
 
 impl Relay {
     pub fn before(proxy: SocketAddr) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let (address, heard) = (listener.local_addr().expect("an address"), Arc::<Mutex<Vec<Heard>>>::default());
+        let heard = Arc::<Mutex<Vec<Heard>>>::default();
         let of_all = Arc::clone(&heard);
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let heard = Arc::clone(&of_all);
-                thread::spawn(move || pass(stream, proxy, &heard));
-            }
-        });
+        let address = at_each(move |stream| _ = pass(stream, proxy, &of_all));
         Self { address, heard }
     }
 

@@ -2,7 +2,7 @@
 
 use std::{
     io::{Read, Write},
-    net::{SocketAddr, TcpListener, TcpStream},
+    net::{SocketAddr, TcpStream},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -10,34 +10,23 @@ use std::{
     thread,
 };
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::proxy::proxied::{PATIENCE, Proxied, until};
+use crate::{
+    proxy::proxied::{PATIENCE, Proxied, until},
+    served::{at_each, head},
+};
 
 /// A service that does this with each connection, and the number of connections that it has had.
 fn backend(serve: impl Fn(TcpStream) + Copy + Send + 'static) -> (String, Arc<AtomicUsize>) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let url = format!("http://{}", listener.local_addr().expect("an address"));
     let count = Arc::<AtomicUsize>::default();
     let counted = Arc::clone(&count);
-    thread::spawn(move || {
-        for stream in listener.incoming().map_while(Result::ok) {
-            counted.fetch_add(1, Ordering::SeqCst);
-            stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
-            thread::spawn(move || serve(stream));
-        }
+    let address = at_each(move |stream| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+        serve(stream);
     });
-    (url, count)
-}
-
-/// Reads up to the end of a head.
-fn head(stream: &mut TcpStream) -> Option<String> {
-    let (mut head, mut byte) = (Vec::new(), [0; 1]);
-    while !head.ends_with(b"\r\n\r\n") {
-        stream.read_exact(&mut byte).ok()?;
-        head.push(byte[0]);
-    }
-    String::from_utf8(head).ok()
+    (format!("http://{address}"), count)
 }
 
 const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
@@ -76,11 +65,7 @@ fn what_a_backend_has_closed_between_requests_fails_none_and_is_not_kept() {
         let _ = head(&mut stream).map(|_| stream.write_all(HELLO)); // and closes
     });
     let proxy = Proxied::before(&[url], json!({"log": "off", "timeouts": {"backend_idle": "60s"}}));
-    let open = || {
-        let gauges: Value = serde_json::from_str(&proxy.control("GET", "/gauges", "").body).expect("JSON");
-        let row = gauges["stages"].as_array().expect("rows").iter().find(|row| row["name"] == "backend 1").cloned();
-        row.expect("a backend")["counts"]["connections"].as_u64().expect("a number")
-    };
+    let open = || proxy.backend(1)["counts"]["connections"].as_u64().expect("a number");
     let mut client = client(proxy.address);
     for _ in 0..3 {
         assert!(ask(&mut client));

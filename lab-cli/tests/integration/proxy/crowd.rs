@@ -1,19 +1,17 @@
 //! A crowd and a person at one waiting room.
 
-use std::{
-    fs,
-    process::{Child, Output, Stdio},
-    thread,
-    time::{Duration, Instant},
-};
+use std::{fs, path::Path, process::Stdio};
 
 use serde_json::{Value, json};
 
-use crate::proxy::{
-    backend::Backend,
-    chromium::{Chromium, Heard, Relay},
-    proxied::{PATIENCE, Proxied},
-    waiting_room::{row, write_keys},
+use crate::{
+    program::{lab_in, wait_until},
+    proxy::{
+        chromium::{Chromium, Heard, Relay},
+        proxied::Proxied,
+        waiting_room::{row, write_keys},
+    },
+    served::Kept,
 };
 
 /// How many come within four seconds, before a service that takes 100 requests a second.
@@ -47,44 +45,19 @@ fn experiment(proxy: &Proxied) -> String {
     .to_string()
 }
 
-/// Runs it; it is killed if the test ends before it.
-struct Crowd(Option<Child>);
-
-impl Crowd {
-    fn start(folder: &std::path::Path, proxy: &Proxied) -> Self {
-        fs::write(folder.join("crowd.yaml"), experiment(proxy)).expect("written");
-        let mut command = crate::program::lab();
-        command.args(["run", "crowd.yaml", "--no-tui", "--out", "run", "--output", "json"]).current_dir(folder);
-        command.env("LAB_CACHE", folder.join("cache")).stdin(Stdio::null());
-        Self(Some(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("lab starts")))
-    }
-
-    /// What it says of its only arm.
-    fn ended(mut self) -> Value {
-        let output: Output = self.0.take().expect("it runs").wait_with_output().expect("it ends");
-        let said = String::from_utf8_lossy(&output.stderr);
-        // A busy machine may make it INVALID: its times are not the point.
-        assert!(matches!(output.status.code(), Some(0 | 3)), "{said}");
-        let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-        summary["arms"][0].clone()
-    }
+/// Begins it.
+fn crowd(folder: &Path, proxy: &Proxied) -> Kept {
+    fs::write(folder.join("crowd.yaml"), experiment(proxy)).expect("written");
+    let mut lab = lab_in(folder);
+    lab.args(["run", "crowd.yaml", "--no-tui", "--out", "run", "--output", "json"]);
+    Kept(lab.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("lab starts"))
 }
 
-impl Drop for Crowd {
-    fn drop(&mut self) {
-        if let Some(child) = &mut self.0 {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
-fn within(longest: Duration, what: &str, mut holds: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < longest, "no {what} within {longest:?}");
-        thread::sleep(Duration::from_millis(50));
-    }
+/// What it says of its only arm. A busy machine may make it INVALID: its times are not the point.
+fn arm_of(mut crowd: Kept) -> Value {
+    let summary: Value = serde_json::from_reader(crowd.0.stdout.take().expect("piped")).expect("JSON");
+    assert!(matches!(crowd.0.wait().expect("it ends").code(), Some(0 | 3)), "{summary}");
+    summary["arms"][0].clone()
 }
 
 /// Forty seconds, of which the last ten are for a machine that has other things to do. Keys rotate while the crowd waits.
@@ -93,7 +66,6 @@ fn a_browser_among_two_thousand_is_let_in_in_its_second_and_nobody_loses_a_turn(
     let folder = tempfile::tempdir().expect("a folder");
     let keys = folder.path().join("keys.txt");
     write_keys(&keys, &[(1, 'a')]);
-    let backend = Backend::start();
     let settings = json!({
         "waiting_room": {"capacity": "100/s", "skew": format!("{SKEW_S}s"), "stay": "5m", "keys": keys},
         "health_path": "/health",
@@ -101,18 +73,18 @@ fn a_browser_among_two_thousand_is_let_in_in_its_second_and_nobody_loses_a_turn(
         "timeouts": {"idle": "60s"},
         "log": "changes",
     });
-    let proxy = Proxied::before(&[backend.url()], settings);
+    let (backend, proxy) = Proxied::alone(settings);
     let relay = Relay::before(proxy.address);
-    let crowd = Crowd::start(folder.path(), &proxy);
+    let crowd = crowd(folder.path(), &proxy);
     let longest_wait = || row(&proxy)["policy"]["longest_wait_s"].as_f64().expect("a wait");
-    within(3 * PATIENCE, "queue of six seconds", || longest_wait() >= 6.0);
+    wait_until("queue of six seconds", || longest_wait() >= 6.0);
     let Some(browser) = Chromium::at(&format!("http://{}/sale", relay.address)) else { return };
-    within(3 * PATIENCE, "browser", || !relay.heard().is_empty());
+    wait_until("browser", || !relay.heard().is_empty());
     write_keys(&keys, &[(2, 'b')]);
     assert_eq!(proxy.logged("keys")["added"], 1);
-    within(3 * PATIENCE, "page inside", || relay.heard().iter().any(|heard| heard.path == "/inside"));
+    wait_until("page inside", || relay.heard().iter().any(|heard| heard.path == "/inside"));
     drop(browser);
-    let arm = crowd.ended();
+    let arm = arm_of(crowd);
     let (heard, counts) = (relay.heard(), row(&proxy)["counts"].clone());
     let count = |name: &str| counts[name].as_u64().unwrap_or_else(|| panic!("no count {name}: {counts}"));
 

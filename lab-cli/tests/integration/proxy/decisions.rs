@@ -23,9 +23,7 @@ fn one_inside() -> Value {
 
 /// Asks for `/` while another request is inside.
 fn while_one_is_inside(backend: &Backend, proxy: &Proxied) -> Answer {
-    let address = proxy.address;
-    let inside = thread::spawn(move || get(address, "/slow?700"));
-    until("request inside", || (backend.requests() == 1).then_some(()));
+    let inside = proxy.inside(backend, "/slow?700");
     let second = proxy.get("/second?a=1");
     assert_eq!(inside.join().expect("an answer").status, 200);
     second
@@ -50,8 +48,7 @@ fn a_refused_request_gets_the_page_that_was_given_and_never_reaches_the_backend(
 
 #[test]
 fn the_proxys_own_answers_have_the_security_headers_and_a_page_that_was_given_may_load_what_it_likes() {
-    let backend = Backend::start();
-    let proxy = Proxied::before(&[backend.url()], one_inside());
+    let (backend, proxy) = Proxied::alone(one_inside());
     let refused = while_one_is_inside(&backend, &proxy);
     let at_fault = Answer::to(proxy.address, "GET / HTTP/1.1\r\nConnection: close\r\n\r\n");
     backend.state.dead.store(true, Ordering::SeqCst);
@@ -117,8 +114,7 @@ fn queue(held: u32) -> Value {
 
 #[test]
 fn a_held_request_waits_for_its_turn_and_one_beyond_the_bound_is_refused() {
-    let backend = Backend::start();
-    let proxy = Proxied::before(&[backend.url()], queue(1));
+    let (backend, proxy) = Proxied::alone(queue(1));
     let (address, began) = (proxy.address, Instant::now());
     let first = thread::spawn(move || get(address, "/slow?700"));
     until("request inside", || (backend.requests() == 1).then_some(()));
@@ -135,11 +131,9 @@ fn a_held_request_waits_for_its_turn_and_one_beyond_the_bound_is_refused() {
 
 #[test]
 fn a_client_that_leaves_while_it_is_held_frees_its_place() {
-    let backend = Backend::start();
-    let proxy = Proxied::before(&[backend.url()], queue(1));
+    let (backend, proxy) = Proxied::alone(queue(1));
+    let first = proxy.inside(&backend, "/slow?1500");
     let address = proxy.address;
-    let first = thread::spawn(move || get(address, "/slow?1500"));
-    until("request inside", || (backend.requests() == 1).then_some(()));
     let mut second = TcpStream::connect(address).expect("a connection");
     second.write_all(request("/").as_bytes()).expect("it goes out");
     until("held request", || (proxy.gate()["counts"]["held"] == 1).then_some(()));
@@ -154,8 +148,7 @@ fn a_client_that_leaves_while_it_is_held_frees_its_place() {
 #[test]
 fn other_policies_and_settings_come_into_force_without_losing_a_request() {
     static OVER: AtomicBool = AtomicBool::new(false);
-    let backend = Backend::start();
-    let proxy = Proxied::before(&[backend.url()], json!({"policy": "none", "log": "off"}));
+    let (backend, proxy) = Proxied::alone(json!({"policy": "none", "log": "off"}));
     let address = proxy.address;
     let client = move || {
         let mut statuses = Vec::new();

@@ -9,10 +9,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::proxy::{
-    backend::Backend,
-    proxied::{Answer, PATIENCE, Proxied, get, request, until},
-};
+use crate::proxy::proxied::{Answer, PATIENCE, Proxied, get, request, until};
 
 fn counts(line: &Value) -> [Option<u64>; 3] {
     ["requests_inside", "ended", "cut"].map(|count| line[count].as_u64())
@@ -20,8 +17,7 @@ fn counts(line: &Value) -> [Option<u64>; 3] {
 
 #[test]
 fn those_who_come_while_it_drains_are_told_so_and_those_inside_end() {
-    let backend = Backend::start();
-    let mut proxy = Proxied::before(&[backend.url()], json!({"health_path": "/health"}));
+    let (backend, mut proxy) = Proxied::alone(json!({"health_path": "/health"}));
     let address = proxy.address;
     assert_eq!(proxy.get("/health").status, 200);
     let before = backend.requests();
@@ -61,11 +57,8 @@ fn those_who_come_while_it_drains_are_told_so_and_those_inside_end() {
 
 #[test]
 fn requests_that_take_longer_than_the_drain_are_cut_and_counted() {
-    let backend = Backend::start();
-    let mut proxy = Proxied::before(&[backend.url()], json!({"timeouts": {"drain": "300ms"}}));
-    let address = proxy.address;
-    let inside = thread::spawn(move || get(address, "/slow?15000"));
-    until("request inside", || (backend.requests() == 1).then_some(()));
+    let (backend, mut proxy) = Proxied::alone(json!({"timeouts": {"drain": "300ms"}}));
+    let inside = proxy.inside(&backend, "/slow?15000");
     proxy.signal("TERM");
     assert_eq!(counts(&proxy.logged("drained")), [Some(1), Some(0), Some(1)]);
     assert!(proxy.ended().success());
@@ -102,15 +95,12 @@ const ASKS: &[u8] = b"\0\0\x0e\x01\x05\0\0\0\x01\x82\x84\x86\x01\x09localhost";
 
 #[test]
 fn over_http2_they_are_told_by_goaway() {
-    let backend = Backend::start();
-    let mut proxy = Proxied::before(&[backend.url()], json!({}));
-    let address = proxy.address;
-    let inside = thread::spawn(move || get(address, "/slow?1200").status);
-    until("request inside", || (backend.requests() == 1).then_some(()));
+    let (backend, mut proxy) = Proxied::alone(json!({}));
+    let inside = proxy.inside(&backend, "/slow?1200");
     proxy.signal("TERM");
     proxy.logged("drain");
     let open = |bytes: &[u8]| {
-        let mut stream = TcpStream::connect(address).expect("the port is open");
+        let mut stream = TcpStream::connect(proxy.address).expect("the port is open");
         stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
         stream.write_all(bytes).expect("it goes out");
         stream
@@ -121,6 +111,6 @@ fn over_http2_they_are_told_by_goaway() {
     assert_ne!(heads.first(), Some(&0x88), "no 200");
     let (types, _) = frames(waits);
     assert!(types.contains(&GOAWAY) && !types.contains(&HEADERS), "{types:?}");
-    assert_eq!(inside.join().expect("an answer"), 200);
+    assert_eq!(inside.join().expect("an answer").status, 200);
     assert!(proxy.ended().success());
 }

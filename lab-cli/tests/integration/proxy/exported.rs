@@ -12,10 +12,7 @@ mod with {
 
     use serde_json::json;
 
-    use crate::proxy::{
-        backend::Backend,
-        proxied::{PATIENCE, Proxied},
-    };
+    use crate::proxy::proxied::{PATIENCE, Proxied};
 
     /// A request to the collector: its first line and its header lines, and its body.
     type Exported = (String, Vec<u8>);
@@ -64,9 +61,8 @@ mod with {
     #[test]
     fn metrics_reach_a_collector_and_the_last_ones_at_the_end() {
         let (to, exports) = collector();
-        let backend = Backend::start();
         let settings = json!({"policy": "gradient2", "otlp": {"to": to, "every": "1s"}, "log": "off"});
-        let mut proxy = Proxied::before(&[backend.url()], settings);
+        let (backend, mut proxy) = Proxied::alone(settings);
         assert_eq!(proxy.get("/").status, 200);
         let whole = |(head, body): &Exported| {
             assert!(head.starts_with("post /v1/metrics ") && head.contains("application/x-protobuf"), "{head}");
@@ -87,9 +83,8 @@ mod with {
 
     #[test]
     fn a_collector_that_is_gone_harms_nobody() {
-        let backend = Backend::start();
         let settings = json!({"otlp": {"to": "http://127.0.0.1:1", "every": "1s"}, "log": "off"});
-        let mut proxy = Proxied::before(&[backend.url()], settings);
+        let (backend, mut proxy) = Proxied::alone(settings);
         assert_eq!(proxy.get("/").status, 200);
         proxy.signal("TERM");
         assert!(proxy.ended().success());

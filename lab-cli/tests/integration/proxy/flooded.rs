@@ -2,28 +2,24 @@
 
 use std::{
     io::{Read, Write},
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     thread,
     time::{Duration, Instant},
 };
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::proxy::{
-    http2_wire::{END_HEADERS, HEADERS, PREFACE, SETTINGS, block, frame},
-    proxied::{Proxied, get},
+use crate::{
+    proxy::{
+        http2_wire::{END_HEADERS, HEADERS, PREFACE, SETTINGS, block, frame},
+        proxied::{Proxied, get},
+    },
+    served::at_each,
 };
 
 /// A service that answers `/`, and anything else with interim answers for as long as they are taken, this far apart.
 fn backend(pause: Duration) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let url = format!("http://{}", listener.local_addr().expect("an address"));
-    thread::spawn(move || {
-        for stream in listener.incoming().map_while(Result::ok) {
-            thread::spawn(move || serve(stream, pause));
-        }
-    });
-    url
+    format!("http://{}", at_each(move |stream| serve(stream, pause)))
 }
 
 fn serve(mut stream: TcpStream, pause: Duration) {
@@ -45,8 +41,7 @@ fn serve(mut stream: TcpStream, pause: Duration) {
 }
 
 fn cpu_s(proxy: &Proxied) -> f64 {
-    let gauges: Value = serde_json::from_str(&proxy.control("GET", "/gauges", "").body).expect("JSON");
-    gauges["cpu_s"].as_f64().expect("seconds")
+    proxy.gauges()["cpu_s"].as_f64().expect("seconds")
 }
 
 /// Waits until it uses next to nothing: what has come of a flood that was cut may still have to be read.
@@ -105,14 +100,7 @@ fn interim_answers_do_not_put_the_time_out_off() {
 
 /// A service of HTTP/2 that answers every request with interim answers for as long as they are taken.
 fn http2_backend() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let url = format!("h2c://{}", listener.local_addr().expect("an address"));
-    thread::spawn(move || {
-        for stream in listener.incoming().map_while(Result::ok) {
-            thread::spawn(move || serve_http2(stream));
-        }
-    });
-    url
+    format!("h2c://{}", at_each(|stream| _ = serve_http2(stream)))
 }
 
 fn serve_http2(mut stream: TcpStream) -> Option<()> {

@@ -6,7 +6,6 @@ use std::{net::SocketAddr, path::Path, thread};
 use serde_json::{Value, json};
 
 use crate::proxy::{
-    backend::Backend,
     http2_wire::{
         ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, Link, PADDED, PING, PREFACE, PRIORITY,
         PUSH_PROMISE, RST_STREAM, SETTINGS, Said, WINDOW_UPDATE, WITH_PRIORITY, block, frame, get, head, preface,
@@ -445,8 +444,7 @@ pub fn with_tls(secure: bool) -> Value {
 /// Runs cases over TCP and TLS, and gives the heads that each backend got.
 fn run(cases: &[Case]) -> [Vec<String>; 2] {
     [false, true].map(|secure| {
-        let backend = Backend::start();
-        let proxy = Proxied::before(&[backend.url()], with_tls(secure));
+        let (backend, proxy) = Proxied::alone(with_tls(secure));
         let failed = failures(proxy.address, secure, cases);
         assert!(failed.is_empty(), "TLS: {secure}, {} of {}: {failed:#?}", failed.len(), cases.len());
         let heads = backend.state.heads.lock().expect("a list").clone();

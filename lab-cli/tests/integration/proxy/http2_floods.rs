@@ -7,10 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::Value;
-
 use crate::proxy::{
-    backend::Backend,
     http2_cases::with_tls,
     http2_wire::{
         CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, Link, PING, PRIORITY, RST_STREAM, SETTINGS, Said,
@@ -150,15 +147,14 @@ impl Flood {
 }
 
 fn gauges(proxy: &Proxied) -> (f64, f64) {
-    let gauges: Value = serde_json::from_str(&proxy.control("GET", "/gauges", "").body).expect("JSON");
+    let gauges = proxy.gauges();
     (gauges["rss_bytes"].as_f64().expect("bytes"), gauges["cpu_s"].as_f64().expect("seconds"))
 }
 
 #[test]
 fn a_flood_is_ended_or_bounded_and_others_are_served() {
     for flood in floods() {
-        let backend = Backend::start();
-        let proxy = Proxied::before(&[backend.url()], with_tls(false));
+        let (backend, proxy) = Proxied::alone(with_tls(false));
         assert_eq!(proxy.get("/").status, 200);
         let (before, _) = gauges(&proxy);
         let (over, began) = (AtomicBool::new(false), Instant::now());
@@ -198,8 +194,7 @@ fn a_flood_is_ended_or_bounded_and_others_are_served() {
 #[test]
 fn h2spec_passes() {
     for secure in [false, true] {
-        let backend = Backend::start();
-        let proxy = Proxied::before(&[backend.url()], with_tls(secure));
+        let (_backend, proxy) = Proxied::alone(with_tls(secure));
         let mut command = std::process::Command::new("h2spec");
         command.args(["--host", "127.0.0.1", "--port", &proxy.address.port().to_string(), "--timeout", "3"]);
         if secure {

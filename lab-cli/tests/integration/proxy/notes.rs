@@ -2,10 +2,7 @@
 
 use serde_json::json;
 
-use crate::proxy::{
-    backend::Backend,
-    proxied::{Proxied, until},
-};
+use crate::proxy::proxied::{Proxied, until};
 
 fn note(proxy: &Proxied) -> Option<u64> {
     proxy.get("/").header("x-note").map(|note| note.parse().expect("a number"))
@@ -13,8 +10,7 @@ fn note(proxy: &Proxied) -> Option<u64> {
 
 #[test]
 fn the_note_of_the_proxys_policy_takes_the_place_of_the_backends() {
-    let backend = Backend::start();
-    let proxy = Proxied::before(&[backend.url()], json!({"policy": "dagor", "log": "off"}));
+    let (backend, proxy) = Proxied::alone(json!({"policy": "dagor", "log": "off"}));
     assert_eq!(note(&proxy), None, "the head goes before the first request ends");
     // Its level is on the answers from then on, whether the backend says something or not.
     let level = until("note of the policy", || note(&proxy));
@@ -39,8 +35,7 @@ fn the_note_of_the_proxys_policy_takes_the_place_of_the_backends() {
 
 #[test]
 fn answers_that_precede_the_answer_are_left_out_and_do_no_harm() {
-    let backend = Backend::start();
-    let proxy = Proxied::before(&[backend.url()], json!({"log": "off"}));
+    let (backend, proxy) = Proxied::alone(json!({"log": "off"}));
     for before in [
         "HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n",
         "HTTP/1.1 100 Continue\r\n\r\n",

@@ -161,10 +161,9 @@ fn a_service_has_metrics_too() {
 
 #[test]
 fn every_metric_of_the_dashboard_is_exported() {
-    let backend = Backend::start();
     let settings =
         json!({"policy": {"concurrency": {"max": 1}}, "dry_run": true, "metrics": "127.0.0.1:0", "log": "off"});
-    let proxy = Proxied::before(&[backend.url()], settings);
+    let (_backend, proxy) = Proxied::alone(settings);
     let address = proxy.address;
     let clients: Vec<_> = (0..3).map(|_| std::thread::spawn(move || get(address, "/slow?300").status)).collect();
     assert!(clients.into_iter().all(|client| client.join().expect("a status") == 200));
@@ -191,12 +190,11 @@ fn every_metric_of_the_dashboard_is_exported() {
 
 #[test]
 fn the_log_has_a_line_for_each_request_and_change() {
-    let backend = Backend::start();
     let settings = json!({
         "policy": {"concurrency": {"max": 1}}, "log": "requests", "metrics": "127.0.0.1:0",
         "class": {"header": "x-plan", "values": {"gold": 2}},
     });
-    let proxy = Proxied::before(&[backend.url()], settings);
+    let (backend, proxy) = Proxied::alone(settings);
     assert_eq!(proxy.get("/a?token=secret").status, 200);
     let line = proxy.logged("request");
     assert_eq!(
@@ -206,9 +204,7 @@ fn the_log_has_a_line_for_each_request_and_change() {
     assert_eq!((&line["class"], line.get("reason"), line.get("would_refuse")), (&json!(0), None, None), "{line}");
     let (whole, head) = (line["seconds"].as_f64().expect("a time"), line["head_seconds"].as_f64().expect("a time"));
     assert!(whole >= head && head > 0.0 && line["unix_s"].as_f64() > Some(1.7e9), "{line}");
-    let address = proxy.address;
-    let inside = std::thread::spawn(move || get(address, "/slow?500"));
-    until("request inside", || (backend.requests() == 2).then_some(()));
+    let inside = proxy.inside(&backend, "/slow?500");
     assert_eq!(proxy.get("/refused").status, 503);
     let line = proxy.logged("request");
     assert_eq!(
@@ -236,8 +232,7 @@ fn a_line_says_why_no_backend_answered_and_what_was_wrong_with_a_request() {
     assert_eq!(proxy.get("/").status, 502);
     let line = proxy.logged("request");
     assert_eq!((&line["outcome"], &line["reason"]), (&json!("error"), &json!("unreachable")), "{line}");
-    let backend = Backend::start();
-    let proxy = Proxied::before(&[backend.url()], json!({"log": "requests", "timeouts": {"response": "200ms"}}));
+    let (_backend, proxy) = Proxied::alone(json!({"log": "requests", "timeouts": {"response": "200ms"}}));
     assert_eq!(proxy.get("/slow?900").status, 504);
     assert_eq!(proxy.logged("request")["reason"], "timeout");
     assert_eq!(Answer::to(proxy.address, "GET /none HTTP/1.1\r\n\r\n").status, 400);
@@ -248,16 +243,13 @@ fn a_line_says_why_no_backend_answered_and_what_was_wrong_with_a_request() {
 
 #[test]
 fn a_dry_run_marks_the_requests_that_the_policy_refuses() {
-    let backend = Backend::start();
     let settings = json!({"policy": {"concurrency": {"max": 1}}, "dry_run": true, "log": "requests"});
-    let proxy = Proxied::before(&[backend.url()], settings);
-    let address = proxy.address;
-    let inside = std::thread::spawn(move || get(address, "/slow?500").status);
-    until("request inside", || (backend.requests() == 1).then_some(()));
+    let (backend, proxy) = Proxied::alone(settings);
+    let inside = proxy.inside(&backend, "/slow?500");
     assert_eq!(proxy.get("/second").status, 200);
     let line = proxy.logged("request");
     assert_eq!((&line["outcome"], &line["would_refuse"]), (&json!("served"), &json!("concurrency")), "{line}");
-    assert_eq!(inside.join().expect("an answer"), 200);
+    assert_eq!(inside.join().expect("an answer").status, 200);
     assert_eq!(proxy.logged("request").get("would_refuse"), None);
 }
 
@@ -291,9 +283,8 @@ fn settled(proxy: &Proxied, names: &[&str]) -> Vec<f64> {
 
 #[test]
 fn requests_are_counted_by_what_became_of_them() {
-    let backend = Backend::start();
     let settings = json!({"metrics": "127.0.0.1:0", "log": "requests", "limits": {"body_bytes": 10}});
-    let proxy = Proxied::before(&[backend.url()], settings);
+    let (backend, proxy) = Proxied::alone(settings);
     backend.answers(&["404 Not Found", "500 Oops"]);
     let to = |text: &str| Answer::to(proxy.address, &text.replace('\n', "\r\n")).status;
     assert_eq!((proxy.get("/").status, proxy.get("/").status), (404, 500));
@@ -317,11 +308,10 @@ fn requests_are_counted_by_what_became_of_them() {
 
 #[test]
 fn connections_are_refused_or_evicted_and_backends_checked() {
-    let backend = Backend::start();
     let settings = json!({
         "metrics": "127.0.0.1:0", "log": "off", "limits": {"connections": 2}, "health": {"path": "/health", "every": "100ms"},
     });
-    let proxy = Proxied::before(&[backend.url()], settings);
+    let (backend, proxy) = Proxied::alone(settings);
     let counts = ["connections_accepted_total", "connections_evicted_total", "connections_refused_total"];
     let kept = |path: &str| {
         let mut stream = std::net::TcpStream::connect(proxy.address).expect("a connection");

@@ -7,10 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::proxy::{
-    backend::Backend,
     http2_cases::with_tls,
     http2_wire::{DATA, Link, PREFACE, frame, get as get_on, head, preface},
     proxied::{Answer, PATIENCE, Proxied, until},
@@ -24,8 +23,7 @@ fn connect(to: SocketAddr) -> TcpStream {
 
 #[test]
 fn a_beginning_of_http2_is_a_head_that_takes_too_long() {
-    let backend = Backend::start();
-    let proxy = Proxied::before(&[backend.url()], json!({"timeouts": {"head": "500ms"}, "log": "off"}));
+    let (_backend, proxy) = Proxied::alone(json!({"timeouts": {"head": "500ms"}, "log": "off"}));
     for begin in [&PREFACE[..1], &PREFACE[..8], &PREFACE[..16], &PREFACE[..23], b"G", b"GET / HTTP/1.1\r\n"] {
         let mut stream = connect(proxy.address);
         stream.write_all(begin).expect("it goes out");
@@ -40,8 +38,7 @@ fn a_beginning_of_http2_is_a_head_that_takes_too_long() {
 
 #[test]
 fn what_a_client_speaks_is_found_in_whatever_pieces_it_comes() {
-    let backend = Backend::start();
-    let proxy = Proxied::before(&[backend.url()], json!({"log": "off"}));
+    let (_backend, proxy) = Proxied::alone(json!({"log": "off"}));
     let mut link = Link::plain(proxy.address);
     for byte in preface() {
         assert!(link.send(&[byte]));
@@ -59,12 +56,8 @@ fn what_a_client_speaks_is_found_in_whatever_pieces_it_comes() {
 
 #[test]
 fn beginnings_of_http2_cost_nothing_while_they_wait() {
-    let backend = Backend::start();
-    let proxy = Proxied::before(&[backend.url()], json!({"timeouts": {"head": "30s"}, "log": "off"}));
-    let cpu = || {
-        let gauges: Value = serde_json::from_str(&proxy.control("GET", "/gauges", "").body).expect("JSON");
-        gauges["cpu_s"].as_f64().expect("seconds")
-    };
+    let (_backend, proxy) = Proxied::alone(json!({"timeouts": {"head": "30s"}, "log": "off"}));
+    let cpu = || proxy.gauges()["cpu_s"].as_f64().expect("seconds");
     let waiting: Vec<_> = (0..200)
         .map(|_| {
             let mut stream = connect(proxy.address);
@@ -81,8 +74,7 @@ fn beginnings_of_http2_cost_nothing_while_they_wait() {
 
 #[test]
 fn http_where_tls_is_spoken_is_told_so() {
-    let backend = Backend::start();
-    let proxy = Proxied::before(&[backend.url()], with_tls(true));
+    let (backend, proxy) = Proxied::alone(with_tls(true));
     let large = format!("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 300000\r\n\r\n{}", "x".repeat(300_000));
     for request in ["GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "G", &large] {
         let mut stream = connect(proxy.address);
@@ -102,9 +94,8 @@ fn http_where_tls_is_spoken_is_told_so() {
 /// Over either version, and whatever the backend: it is the client that is too slow, and no failure of the backend.
 #[test]
 fn a_body_that_does_not_come_is_answered_and_no_fault_of_the_backend() {
-    let backend = Backend::start();
     let settings = json!({"timeouts": {"body": "300ms"}, "health": {"failures": 2}, "log": "off"});
-    let proxy = Proxied::before(&[backend.url()], settings);
+    let (_backend, proxy) = Proxied::alone(settings);
     for part in
         ["Content-Length: 10\r\n\r\nhello", "Content-Length: 1\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n5\r\nhe"]
     {
@@ -123,17 +114,14 @@ fn a_body_that_does_not_come_is_answered_and_no_fault_of_the_backend() {
     thread::sleep(Duration::from_millis(800));
     let said = link.exchange(&get_on(3));
     assert_eq!((said.status(1), said.status(3)), (Some(408), Some(200)), "the connection goes on: {said:?}");
-    let gauges: Value = serde_json::from_str(&proxy.control("GET", "/gauges", "").body).expect("JSON");
-    let row =
-        gauges["stages"].as_array().expect("rows").iter().find(|row| row["name"] == "backend 1").expect("a backend");
+    let row = proxy.backend(1);
     assert_eq!((&row["counts"]["failures"], &row["counts"]["ejected"]), (&json!(0), &json!(0)));
 }
 
 #[test]
 fn a_body_that_drips_in_time_is_passed_on() {
-    let backend = Backend::start();
     let settings = json!({"timeouts": {"body": "1s"}, "limits": {"body_rate": 0}, "log": "off"});
-    let proxy = Proxied::before(&[backend.url()], settings);
+    let (_backend, proxy) = Proxied::alone(settings);
     let mut stream = connect(proxy.address);
     write!(stream, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nConnection: close\r\n\r\n")
         .expect("it goes out");

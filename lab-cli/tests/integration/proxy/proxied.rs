@@ -4,13 +4,15 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpStream},
     path::Path,
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Command, ExitStatus, Stdio},
     sync::mpsc::{self, Receiver},
-    thread,
+    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
+
+use crate::{proxy::backend::Backend, served::Kept};
 
 /// How long anything here may take.
 pub const PATIENCE: Duration = Duration::from_secs(20);
@@ -18,7 +20,7 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 /// A running proxy.
 #[derive(Debug)]
 pub struct Proxied {
-    child: Child,
+    child: Kept,
     pub ready: Value,
     pub address: SocketAddr,
     lines: Receiver<Value>,
@@ -28,6 +30,28 @@ impl Proxied {
     /// A proxy with these settings before these services.
     pub fn before(to: &[String], settings: Value) -> Self {
         Self::listening(to, "127.0.0.1:0", settings)
+    }
+
+    /// A proxy with these settings before one service.
+    pub fn alone(settings: Value) -> (Backend, Self) {
+        let backend = Backend::start();
+        let proxy = Self::before(&[backend.url()], settings);
+        (backend, proxy)
+    }
+
+    /// A request that is inside of the service, on a connection of its own.
+    pub fn inside(&self, backend: &Backend, path: &'static str) -> JoinHandle<Answer> {
+        let (address, before) = (self.address, backend.requests());
+        let asked = thread::spawn(move || get(address, path));
+        until("request inside", || (backend.requests() > before).then_some(()));
+        asked
+    }
+
+    /// The settings in force.
+    pub fn config(&self) -> Value {
+        let answer = self.control("GET", "/config", "");
+        assert_eq!(answer.status, 200, "{answer:?}");
+        serde_yaml::from_str(&answer.body).expect("YAML")
     }
 
     /// One that listens at this address.
@@ -61,11 +85,10 @@ impl Proxied {
 
     fn start(mut command: Command, settings: &str) -> Self {
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = piped.spawn().expect("lab starts");
-        child.stdin.take().expect("piped").write_all(settings.as_bytes()).expect("it takes its settings");
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("a ready line");
-        let stderr = child.stderr.take().expect("piped");
+        let mut child = Kept(piped.spawn().expect("lab starts"));
+        child.0.stdin.take().expect("piped").write_all(settings.as_bytes()).expect("it takes its settings");
+        let line = child.first_line();
+        let stderr = child.0.stderr.take().expect("piped");
         let (tell, lines) = mpsc::channel();
         thread::spawn(move || {
             for line in BufReader::new(stderr).lines().map_while(Result::ok) {
@@ -109,24 +132,30 @@ impl Proxied {
 
     /// The row of the gate.
     pub fn gate(&self) -> Value {
-        let gauges: Value = serde_json::from_str(&self.control("GET", "/gauges", "").body).expect("JSON");
-        let rows = gauges["stages"].as_array().expect("rows");
-        rows.iter()
-            .find(|row| row["policy_name"].as_str().is_some_and(|name| !name.is_empty()))
-            .expect("a gate")
-            .clone()
+        self.row(|row| row["policy_name"].as_str().is_some_and(|name| !name.is_empty()))
     }
 
     /// The row of a backend, by its number from 1.
     pub fn backend(&self, number: usize) -> Value {
-        let gauges: Value = serde_json::from_str(&self.control("GET", "/gauges", "").body).expect("JSON");
-        let (rows, name) = (gauges["stages"].as_array().expect("rows"), format!("backend {number}"));
-        rows.iter().find(|row| row["name"] == *name).expect("a backend").clone()
+        self.row_of(&format!("backend {number}"))
+    }
+
+    /// The row of this name.
+    pub fn row_of(&self, name: &str) -> Value {
+        self.row(|row| row["name"] == name)
+    }
+
+    fn row(&self, is_it: impl Fn(&Value) -> bool) -> Value {
+        let gauges = self.gauges();
+        gauges["stages"].as_array().expect("rows").iter().find(|row| is_it(row)).expect("a row").clone()
     }
 
     pub fn ledger(&self) -> Value {
-        let gauges: Value = serde_json::from_str(&self.control("GET", "/gauges", "").body).expect("JSON");
-        gauges["ledger"].clone()
+        self.gauges()["ledger"].clone()
+    }
+
+    pub fn gauges(&self) -> Value {
+        serde_json::from_str(&self.control("GET", "/gauges", "").body).expect("JSON")
     }
 
     /// The next line of the log of this kind.
@@ -140,20 +169,12 @@ impl Proxied {
     }
 
     pub fn signal(&self, name: &str) {
-        let sent = Command::new("kill").args([format!("-{name}"), self.child.id().to_string()]).status();
-        assert!(sent.expect("kill").success());
+        crate::program::signal(name, self.child.0.id());
     }
 
     /// Waits for the end of the process.
     pub fn ended(&mut self) -> ExitStatus {
-        until("the proxy's end", || self.child.try_wait().expect("a status"))
-    }
-}
-
-impl Drop for Proxied {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        until("the proxy's end", || self.child.0.try_wait().expect("a status"))
     }
 }
 

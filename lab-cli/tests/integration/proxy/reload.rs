@@ -11,13 +11,10 @@ use std::{
 
 use rustls::{ClientConnection, Stream, pki_types::ServerName};
 use senders::tls::client_config;
-use serde_json::{Value, json};
+use serde_json::json;
 use workloads::plan::TlsOptions;
 
-use crate::proxy::{
-    backend::Backend,
-    proxied::{Proxied, get, until},
-};
+use crate::proxy::{backend::Backend, proxied::Proxied};
 
 /// A file of settings, with more of them.
 fn write(file: &Path, backend: &Backend, more: &str) {
@@ -25,17 +22,11 @@ fn write(file: &Path, backend: &Backend, more: &str) {
     fs::write(file, text).expect("written");
 }
 
-fn config(proxy: &Proxied) -> Value {
-    serde_yaml::from_str(&proxy.control("GET", "/config", "").body).expect("YAML")
-}
-
 /// The body of the answer beside a request that is inside.
 fn refused(backend: &Backend, proxy: &Proxied) -> String {
-    let (address, before) = (proxy.address, backend.requests());
-    let inside = std::thread::spawn(move || get(address, "/slow?700").status);
-    until("request inside", || (backend.requests() > before).then_some(()));
+    let inside = proxy.inside(backend, "/slow?700");
     let body = proxy.get("/").body;
-    assert_eq!(inside.join().expect("an answer"), 200);
+    assert_eq!(inside.join().expect("an answer").status, 200);
     body
 }
 
@@ -56,7 +47,7 @@ fn the_file_and_what_it_names_are_read_again() {
     write(&file, &backend, &format!("{refusal}policy: {{gradient2: {{limit_min: 9}}}}\ndry_run: true\n"));
     proxy.signal("HUP");
     proxy.logged("config");
-    let after = config(&proxy);
+    let after = proxy.config();
     assert_eq!((&after["dry_run"], &proxy.gate()["policy_name"]), (&json!(true), &json!("gradient2")));
     assert_eq!(after["objective"]["response_time"], "3s", "flags count as at the start");
     assert_eq!(proxy.get("/").status, 200);
@@ -69,7 +60,7 @@ fn a_file_with_a_problem_changes_nothing() {
     let file = folder.path().join("proxy.yaml");
     write(&file, &backend, "policy: vegas\n");
     let mut proxy = Proxied::of_file(&file, &[]);
-    let before = config(&proxy);
+    let before = proxy.config();
     for (more, wanted) in [
         ("dry_run: true\ntimeouts: {hed: 1s}\nlimits: {held: no}\n", &["did you mean head?", "limits.held: "][..]),
         (
@@ -84,7 +75,7 @@ fn a_file_with_a_problem_changes_nothing() {
         let line = proxy.logged("config_refused");
         let problems = line["problems"].to_string();
         assert!(wanted.iter().all(|wanted| problems.contains(wanted)), "{wanted:?} in {problems}");
-        assert_eq!((config(&proxy), proxy.get("/").status), (before.clone(), 200));
+        assert_eq!((proxy.config(), proxy.get("/").status), (before.clone(), 200));
     }
     fs::remove_file(&file).expect("removed");
     proxy.signal("HUP");
@@ -95,8 +86,7 @@ fn a_file_with_a_problem_changes_nothing() {
 
 #[test]
 fn without_a_file_it_ends() {
-    let backend = Backend::start();
-    let mut proxy = Proxied::before(&[backend.url()], json!({"log": "off"}));
+    let (_backend, mut proxy) = Proxied::alone(json!({"log": "off"}));
     proxy.signal("HUP");
     // Started by nohup, the tests and what they start have no hang-up.
     let status = fs::read_to_string("/proc/self/status").expect("its status");

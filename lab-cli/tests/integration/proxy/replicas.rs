@@ -9,11 +9,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::proxy::{
     backend::Backend,
     proxied::{Answer, Proxied, until},
+    waiting_room::row,
 };
 
 /// Replicas that begin with these keys.
@@ -53,12 +54,6 @@ impl Rooms {
         });
         Proxied::before(&[self.backend.url()], json!({"waiting_room": room, "log": "off"}))
     }
-}
-
-fn row(proxy: &Proxied) -> Value {
-    let gauges: Value = serde_json::from_str(&proxy.control("GET", "/gauges", "").body).expect("JSON");
-    let rows = gauges["stages"].as_array().expect("rows");
-    rows.iter().find(|row| row["name"] == "waiting room").expect("a waiting room").clone()
 }
 
 fn share(proxy: &Proxied) -> f64 {
@@ -127,15 +122,4 @@ fn what_no_replica_has_said_is_refused_and_counted() {
     }
     until("three refusals", || (row(&first)["counts"]["reports_refused"] == 3).then_some(()));
     assert_eq!(row(&first)["counts"]["reports_taken"], 0);
-}
-
-#[test]
-fn replicas_without_a_capacity_or_keys_are_refused_with_the_way_out() {
-    let mut command = crate::program::lab();
-    let sets = ["--set", "replicas=[127.0.0.1:9]", "--set", "listen_replicas=127.0.0.1:8"];
-    command.args(["proxy", "--listen", "127.0.0.1:0", "--to", "http://127.0.0.1:9", "--waiting-room"]).args(sets);
-    let output = command.output().expect("lab runs");
-    let error = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{error}");
-    assert!(error.contains("they need a capacity"), "{error}");
 }

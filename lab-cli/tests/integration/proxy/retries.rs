@@ -1,13 +1,13 @@
 //! Requests that go out once more: which, where to, how often, and who decides it.
 
-use std::{net::TcpListener, thread};
+use std::net::TcpListener;
 
 use serde_json::{Value, json};
 
 use crate::proxy::{
     backend::Backend,
     observed::metrics,
-    proxied::{Answer, Proxied, get, request, until},
+    proxied::{Answer, Proxied, request, until},
 };
 
 /// Settings with these retries.
@@ -81,9 +81,8 @@ fn a_request_with_a_body_goes_to_another_backend_if_nothing_of_it_was_sent() {
 #[test]
 fn what_is_not_idempotent_is_repeated_only_if_the_settings_say_so() {
     for (non_idempotent, status, requests) in [(false, 503, 1), (true, 200, 2)] {
-        let backend = Backend::start();
         let settings = with(&json!({"policy": "none", "attempts": 2, "non_idempotent": non_idempotent}));
-        let proxy = Proxied::before(&[backend.url()], settings);
+        let (backend, proxy) = Proxied::alone(settings);
         backend.answers(&["503 Busy"]);
         assert_eq!((post(&proxy, "").status, backend.requests()), (status, requests));
     }
@@ -91,8 +90,7 @@ fn what_is_not_idempotent_is_repeated_only_if_the_settings_say_so() {
 
 #[test]
 fn a_backend_that_says_not_to_retry_or_when_is_obeyed() {
-    let backend = Backend::start();
-    let proxy = Proxied::before(&[backend.url()], with(&json!({"policy": "none"})));
+    let (backend, proxy) = Proxied::alone(with(&json!({"policy": "none"})));
     for (head, header, value) in
         [("503 Busy\r\nX-Retry: never", "x-retry", "never"), ("503 Busy\r\nRetry-After: 7", "retry-after", "7")]
     {
@@ -109,8 +107,7 @@ fn a_backend_that_says_not_to_retry_or_when_is_obeyed() {
 
 #[test]
 fn a_budget_bounds_the_share_of_retries() {
-    let backend = Backend::start();
-    let proxy = Proxied::before(&[backend.url()], with(&json!({"policy": "retry-budget"})));
+    let (backend, proxy) = Proxied::alone(with(&json!({"policy": "retry-budget"})));
     backend.answers(&["503 Busy"; 40]);
     assert!((0..20).all(|_| proxy.get("/").status == 503));
     let (out, denied) = (backend.requests() - 20, retries(&proxy, "denied"));
@@ -120,17 +117,14 @@ fn a_budget_bounds_the_share_of_retries() {
 
 #[test]
 fn the_policy_of_retries_is_asked_about_first_attempts_too() {
-    let backend = Backend::start();
     let settings = with(&json!({"policy": {"concurrency": {"max": 1}}, "on": [503]}));
-    let proxy = Proxied::before(&[backend.url()], settings);
-    let address = proxy.address;
-    let inside = thread::spawn(move || get(address, "/slow?700"));
-    until("request inside", || (backend.requests() == 1).then_some(()));
+    let (backend, proxy) = Proxied::alone(settings);
+    let inside = proxy.inside(&backend, "/slow?700");
     let withheld = proxy.get("/");
     assert_eq!((withheld.status, withheld.header("x-refused")), (503, Some("throttled")));
     assert_eq!((inside.join().expect("an answer").status, backend.requests()), (200, 1));
     // The attempt of a client that has left is over.
-    let gone = std::net::TcpStream::connect(address).expect("a connection");
+    let gone = std::net::TcpStream::connect(proxy.address).expect("a connection");
     std::io::Write::write_all(&mut &gone, request("/slow?5000").as_bytes()).expect("it goes out");
     until("request inside", || (backend.requests() == 2).then_some(()));
     drop(gone);
@@ -140,27 +134,8 @@ fn the_policy_of_retries_is_asked_about_first_attempts_too() {
 #[test]
 fn nothing_is_repeated_unless_the_settings_say_so_and_in_no_dry_run() {
     for settings in [json!({"log": "off"}), json!({"log": "off", "dry_run": true, "retries": {"policy": "none"}})] {
-        let backend = Backend::start();
-        let proxy = Proxied::before(&[backend.url()], settings);
+        let (backend, proxy) = Proxied::alone(settings);
         backend.answers(&["503 Busy"]);
         assert_eq!((proxy.get("/").status, backend.requests()), (503, 1));
-    }
-}
-
-#[test]
-fn settings_of_retries_that_make_no_sense_are_said() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("proxy.yaml");
-    for (retries, says) in [
-        ("{attempts: 1}", "retries.attempts: 1 attempts; 2 to 10"),
-        ("{on: [teapot]}", "connect, broken, or the status of an error"),
-        ("{on: [200]}", "connect, broken, or the status of an error"),
-        ("{policy: codel}", "retries.policy: codel: does not sit on the client's side"),
-        ("{policy: {retry-budget: {retry_share: 2}}}", "retry_share"),
-    ] {
-        std::fs::write(&file, format!("to: [http://127.0.0.1:1]\nretries: {retries}\n")).expect("written");
-        let ran = crate::program::lab().args(["proxy", "--config"]).arg(&file).output().expect("it runs");
-        let said = String::from_utf8_lossy(&ran.stderr);
-        assert!(ran.status.code() == Some(2) && said.contains(says), "{retries}: {said}");
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::proxy::{
     backend::Backend,
-    proxied::{Answer, Proxied, get, until},
+    proxied::{Answer, Proxied},
 };
 
 /// A dry run of a policy that lets one request in.
@@ -14,11 +14,6 @@ fn dry_run(backend: &Backend) -> Proxied {
     let settings =
         json!({"policy": {"concurrency": {"max": 1}}, "dry_run": true, "log": "off", "refusal": {"retry_after": "3s"}});
     Proxied::before(&[backend.url()], settings)
-}
-
-/// The settings in force.
-fn config(proxy: &Proxied) -> Value {
-    serde_yaml::from_str(&shown(proxy, "").body).expect("YAML")
 }
 
 fn shown(proxy: &Proxied, lines: &str) -> Answer {
@@ -29,11 +24,9 @@ fn shown(proxy: &Proxied, lines: &str) -> Answer {
 
 /// The status of a request beside one that is inside.
 fn second(backend: &Backend, proxy: &Proxied) -> u16 {
-    let (address, before) = (proxy.address, backend.requests());
-    let inside = std::thread::spawn(move || get(address, "/slow?700").status);
-    until("request inside", || (backend.requests() > before).then_some(()));
+    let inside = proxy.inside(backend, "/slow?700");
     let status = proxy.get("/").status;
-    assert_eq!(inside.join().expect("an answer"), 200);
+    assert_eq!(inside.join().expect("an answer").status, 200);
     status
 }
 
@@ -48,11 +41,11 @@ fn settings_in_force_are_shown_in_the_form_of_a_file() {
     for line in ["dry_run: true", "connect: 2s", "retry_after: 3s", "balancer: round-robin"] {
         assert!(text.lines().any(|shown| shown.trim() == line), "{line} in {text}");
     }
-    assert_eq!(config(&proxy)["policy"], json!({"concurrency": {"max": 1}}), "{text}");
+    assert_eq!(proxy.config()["policy"], json!({"concurrency": {"max": 1}}), "{text}");
     for lines in ["Accept: application/json\r\n", "Content-Type: application/json\r\n"] {
         let answer = shown(&proxy, lines);
         let read: Value = serde_json::from_str(&answer.body).expect("JSON");
-        assert_eq!((answer.header("content-type"), read), (Some("application/json"), config(&proxy)));
+        assert_eq!((answer.header("content-type"), read), (Some("application/json"), proxy.config()));
         let put = proxy.control("PUT", "/config", &answer.body);
         assert_eq!(put.status, 200, "what is shown can be put: {put:?}");
     }
@@ -61,7 +54,7 @@ fn settings_in_force_are_shown_in_the_form_of_a_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("proxy.yaml");
     fs::write(&file, &text).expect("written");
-    assert_eq!(config(&Proxied::of_file(&file, &[])), config(&proxy));
+    assert_eq!(Proxied::of_file(&file, &[]).config(), proxy.config());
 }
 
 #[test]
@@ -72,7 +65,7 @@ fn a_part_changes_only_what_it_names() {
     let changed = proxy.control("PATCH", "/config", "dry_run: false\ntimeouts: {head: 1s}\n");
     assert_eq!(changed.status, 200, "{changed:?}");
     assert_eq!(second(&backend, &proxy), 503, "none any more");
-    let after = config(&proxy);
+    let after = proxy.config();
     assert_eq!(
         (&after["dry_run"], &after["timeouts"]["head"], &after["timeouts"]["body"]),
         (&json!(false), &json!("1s"), &json!("10s"))
@@ -90,7 +83,7 @@ fn a_part_changes_only_what_it_names() {
 fn a_change_with_a_problem_changes_nothing_and_says_all_of_them() {
     let backend = Backend::start();
     let proxy = dry_run(&backend);
-    let before = config(&proxy);
+    let before = proxy.config();
     for (body, wanted) in [
         ("dry_rum: false\ntimeouts: {head: soon}\nlog: requests", &["did you mean dry_run?", "timeouts.head: "][..]),
         (
@@ -112,7 +105,7 @@ fn a_change_with_a_problem_changes_nothing_and_says_all_of_them() {
         assert_eq!(refused.status, 400, "{refused:?}");
         let missing: Vec<_> = wanted.iter().filter(|wanted| !refused.body.contains(**wanted)).collect();
         assert!(missing.is_empty(), "{missing:?} in {}", refused.body);
-        assert_eq!(config(&proxy), before);
+        assert_eq!(proxy.config(), before);
     }
     let refused = proxy.control("PUT", "/config", "dry_run: false");
     assert!(refused.status == 400 && refused.body.contains("PATCH /config changes only the keys"), "{refused:?}");
@@ -122,8 +115,7 @@ fn a_change_with_a_problem_changes_nothing_and_says_all_of_them() {
 
 #[test]
 fn a_policy_is_put_in_any_form_of_a_file() {
-    let backend = Backend::start();
-    let proxy = Proxied::before(&[backend.url()], json!({"log": "off"}));
+    let (_backend, proxy) = Proxied::alone(json!({"log": "off"}));
     for (body, policy) in [
         ("gradient2", json!("gradient2")),
         ("{gradient2: {limit_max: 500}}", json!({"gradient2": {"limit_max": 500}})),
@@ -136,7 +128,7 @@ fn a_policy_is_put_in_any_form_of_a_file() {
         let changed = proxy.control("PUT", "/policy", body);
         assert_eq!(changed.status, 200, "{body}: {changed:?}");
         let name = policy.as_object().map_or_else(|| policy.clone(), |one| json!(one.keys().next()));
-        assert_eq!((&config(&proxy)["policy"], &proxy.gate()["policy_name"]), (&policy, &name));
+        assert_eq!((&proxy.config()["policy"], &proxy.gate()["policy_name"]), (&policy, &name));
     }
     for (body, wanted) in [
         ("gradient", "gradient2"),
@@ -197,14 +189,14 @@ fn the_dry_run_is_left_by_one_command() {
 fn the_objective_is_typed_and_its_percentile_is_that_of_the_file() {
     let backend = Backend::start();
     let proxy = Proxied::with_flags(&["--to", &backend.url(), "--objective", "200ms", "--log", "off"]);
-    assert_eq!(config(&proxy)["objective"], json!({"percentile": 99.0, "response_time": "200ms"}));
+    assert_eq!(proxy.config()["objective"], json!({"percentile": 99.0, "response_time": "200ms"}));
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("proxy.yaml");
     let text =
         format!("to: ['{}']\nlisten: 127.0.0.1:0\nobjective: {{percentile: 90, response_time: 5s}}\n", backend.url());
     fs::write(&file, text).expect("written");
     let proxy = Proxied::of_file(&file, &["--objective", "2s"]);
-    assert_eq!(config(&proxy)["objective"], json!({"percentile": 90.0, "response_time": "2s"}));
+    assert_eq!(proxy.config()["objective"], json!({"percentile": 90.0, "response_time": "2s"}));
 }
 
 #[test]

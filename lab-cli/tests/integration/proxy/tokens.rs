@@ -5,7 +5,6 @@ use std::{sync::Barrier, thread};
 use serde_json::json;
 
 use crate::proxy::{
-    backend::Backend,
     proxied::Proxied,
     waiting_room::{Browser, room, row, sleep, wait},
 };
@@ -14,8 +13,7 @@ const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy
 
 #[test]
 fn of_a_hundred_at_once_with_one_token_one_is_let_in() {
-    let backend = Backend::start();
-    let proxy = Proxied::before(&[backend.url()], room(&json!({"skew": "5s"})));
+    let (backend, proxy) = Proxied::alone(room(&json!({"skew": "5s"})));
     let mut browser = Browser::default();
     browser.waits(&proxy);
     // The window goes on for five seconds: enough for a busy machine.
@@ -43,8 +41,7 @@ fn of_a_hundred_at_once_with_one_token_one_is_let_in() {
 
 #[test]
 fn a_token_with_any_letter_changed_lets_nobody_in() {
-    let backend = Backend::start();
-    let proxy = Proxied::before(&[backend.url()], room(&json!({"capacity": "1/s", "skew": "30s"})));
+    let (backend, proxy) = Proxied::alone(room(&json!({"capacity": "1/s", "skew": "30s"})));
     let mut browser = Browser::default();
     browser.waits(&proxy);
     // With such a window the token itself would let in at once: what does not is the change.

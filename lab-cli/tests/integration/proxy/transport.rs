@@ -14,13 +14,12 @@ use socket2::{Domain, Socket, Type};
 use crate::proxy::{
     backend::Backend,
     http2_wire::{END_HEADERS, END_STREAM, HEADERS, Link, block, frame, preface, pseudo},
-    proxied::{Answer, PATIENCE, Proxied, get, request, until},
+    proxied::{Answer, PATIENCE, Proxied, request, until},
 };
 
 #[test]
 fn an_answer_that_breaks_off_is_never_a_whole_one() {
-    let backend = Backend::start();
-    let proxy = Proxied::before(&[backend.url()], json!({"log": "off"}));
+    let (_backend, proxy) = Proxied::alone(json!({"log": "off"}));
     for path in ["/short", "/chunks"] {
         let answer = proxy.get(path);
         assert!(answer.status == 200 && !answer.whole, "{path}: {answer:?}");
@@ -47,8 +46,7 @@ fn a_backend_that_takes_too_long_is_given_up() {
 
 #[test]
 fn a_client_that_does_not_send_its_head_is_closed() {
-    let backend = Backend::start();
-    let proxy = Proxied::before(&[backend.url()], json!({"timeouts": {"head": "500ms"}, "log": "off"}));
+    let (_backend, proxy) = Proxied::alone(json!({"timeouts": {"head": "500ms"}, "log": "off"}));
     let mut stream = TcpStream::connect(proxy.address).expect("a connection");
     stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
     stream.write_all(b"GET / HTTP/1.1\r\nHost: loc").expect("it goes out");
@@ -62,8 +60,7 @@ fn a_client_that_does_not_send_its_head_is_closed() {
 
 #[test]
 fn an_answer_that_nobody_reads_is_not_collected() {
-    let backend = Backend::start();
-    let proxy = Proxied::before(&[backend.url()], json!({"log": "off"}));
+    let (backend, proxy) = Proxied::alone(json!({"log": "off"}));
     let mut stream = TcpStream::connect(proxy.address).expect("a connection");
     stream.write_all(request("/endless").as_bytes()).expect("it goes out");
     let written = || backend.state.written.load(Ordering::SeqCst);
@@ -90,9 +87,7 @@ fn an_answer_that_is_read_ahead_holds_no_backend() {
     let other = until("free connection", || Some(proxy.get("/")).filter(|answer| answer.status == 200));
     assert_eq!((other.body.as_str(), backend.requests()), ("hello", 2));
     // Nor does who finds the backend busy afterwards end it: nothing would be gained.
-    let address = proxy.address;
-    let busy = thread::spawn(move || get(address, "/slow?500"));
-    until("request inside", || (backend.requests() == 3).then_some(()));
+    let busy = proxy.inside(&backend, "/slow?500");
     assert_eq!(proxy.get("/").status, 503);
     assert_eq!(busy.join().expect("an answer").status, 200);
     let answer = Answer::from(slow);
@@ -132,8 +127,7 @@ fn a_source_has_no_more_inside_than_its_share() {
 /// Nobody makes room for a connection all of whose requests are worked on: it has seven, which with itself take three places.
 #[test]
 fn requests_over_http2_without_a_place_are_refused() {
-    let backend = Backend::start();
-    let proxy = Proxied::before(&[backend.url()], json!({"limits": {"connections": 3}, "log": "off"}));
+    let (_backend, proxy) = Proxied::alone(json!({"limits": {"connections": 3}, "log": "off"}));
     let slow = |n: u32| frame(HEADERS, END_HEADERS | END_STREAM, 2 * n + 1, &block(&pseudo("GET", "/slow?1500")));
     let mut link = Link::plain(proxy.address);
     assert!(link.send(&[preface(), (0..8).flat_map(slow).collect()].concat()));
@@ -144,14 +138,11 @@ fn requests_over_http2_without_a_place_are_refused() {
 #[test]
 fn an_order_to_end_lets_requests_inside_end_first() {
     for signal in ["TERM", "INT"] {
-        let backend = Backend::start();
-        let mut proxy = Proxied::before(&[backend.url()], json!({"log": "changes"}));
-        let address = proxy.address;
-        let inside = thread::spawn(move || get(address, "/slow?1000"));
-        until("request inside", || (backend.requests() == 1).then_some(()));
+        let (backend, mut proxy) = Proxied::alone(json!({"log": "changes"}));
+        let inside = proxy.inside(&backend, "/slow?1000");
         proxy.signal(signal);
         assert_eq!(proxy.logged("drain")["requests_inside"], 1);
-        until("closed port", || TcpStream::connect(address).is_err().then_some(()));
+        until("closed port", || TcpStream::connect(proxy.address).is_err().then_some(()));
         let answer = inside.join().expect("an answer");
         assert!(answer.status == 200 && answer.whole, "{answer:?}");
         assert!(proxy.ended().success());

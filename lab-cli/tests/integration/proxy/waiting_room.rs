@@ -88,9 +88,7 @@ fn program(proxy: &Proxied, method: &str, accept: &str, more: &str) -> Answer {
 
 /// The row of the waiting room.
 pub fn row(proxy: &Proxied) -> Value {
-    let gauges: Value = serde_json::from_str(&proxy.control("GET", "/gauges", "").body).expect("JSON");
-    let rows = gauges["stages"].as_array().expect("rows");
-    rows.iter().find(|row| row["name"] == "waiting room").expect("a waiting room").clone()
+    proxy.row_of("waiting room")
 }
 
 pub fn sleep(seconds: u64) {
@@ -99,8 +97,7 @@ pub fn sleep(seconds: u64) {
 
 #[test]
 fn a_browser_waits_keeps_its_place_and_is_let_in_once() {
-    let backend = Backend::start();
-    let proxy = Proxied::before(&[backend.url()], room(&json!({})));
+    let (backend, proxy) = Proxied::alone(room(&json!({})));
     let mut browser = Browser::default();
     let told = browser.waits(&proxy);
     let page = browser.get(&proxy, "/");
@@ -128,8 +125,7 @@ fn a_browser_waits_keeps_its_place_and_is_let_in_once() {
 
 #[test]
 fn a_token_that_is_none_of_the_bearers_turn_is_refused_with_its_reason() {
-    let backend = Backend::start();
-    let proxy = Proxied::before(&[backend.url()], room(&json!({"skew": "0s"})));
+    let (backend, proxy) = Proxied::alone(room(&json!({"skew": "0s"})));
     let mut browser = Browser::default();
     browser.waits(&proxy);
     let token = browser.0["lab-turn"].clone();
@@ -157,9 +153,8 @@ fn a_token_that_is_none_of_the_bearers_turn_is_refused_with_its_reason() {
 
 #[test]
 fn as_published_a_token_travels_in_the_url_for_an_address() {
-    let backend = Backend::start();
     let settings = room(&json!({"preset": "as-published", "skew": "1s"}));
-    let proxy = Proxied::before(&[backend.url()], settings);
+    let (backend, proxy) = Proxied::alone(settings);
     let page = until("wait", || Some(Browser::default().get(&proxy, "/a?b=1")).filter(|page| wait(page) >= Some(2)));
     assert_eq!(page.header("set-cookie"), None);
     let (seconds, query) = page.header("refresh").expect("a refresh").split_once("; url=").expect("a URL");
@@ -175,8 +170,7 @@ fn as_published_a_token_travels_in_the_url_for_an_address() {
 
 #[test]
 fn programs_are_told_when_to_come_and_what_to_show() {
-    let backend = Backend::start();
-    let proxy = Proxied::before(&[backend.url()], room(&json!({})));
+    let (backend, proxy) = Proxied::alone(room(&json!({})));
     let told =
         until("wait", || Some(program(&proxy, "POST", "application/json", "")).filter(|answer| answer.status == 503));
     let said: Value = serde_json::from_str(&told.body).expect("JSON");
@@ -196,8 +190,7 @@ fn programs_are_told_when_to_come_and_what_to_show() {
 
 #[test]
 fn who_is_let_in_stays_for_a_while() {
-    let backend = Backend::start();
-    let proxy = Proxied::before(&[backend.url()], room(&json!({"stay": "5m"})));
+    let (_backend, proxy) = Proxied::alone(room(&json!({"stay": "5m"})));
     let mut inside = Browser::default();
     assert_eq!(inside.get(&proxy, "/").body, "hello", "an empty room");
     let mut outside = Browser::default();
@@ -227,9 +220,8 @@ fn keys_rotate_and_refuse_nobody_who_was_promised_a_turn() {
     let folder = tempfile::tempdir().expect("a folder");
     let keys = folder.path().join("keys.txt");
     write_keys(&keys, &[(1, 'a')]);
-    let backend = Backend::start();
     let settings = room(&json!({"keys": keys}));
-    let proxy = Proxied::before(&[backend.url()], settings.clone());
+    let (backend, proxy) = Proxied::alone(settings.clone());
     let mut browser = Browser::default();
     let turn = Duration::from_secs(browser.waits(&proxy));
     let told = Instant::now();
@@ -352,9 +344,8 @@ fn a_real_browser_waits_and_is_let_in_in_its_turn() {
 /// By hand: a tenth of a request a second for 100 s is ten.
 #[test]
 fn one_address_cannot_have_the_whole_queue() {
-    let backend = Backend::start();
     let settings = room(&json!({"horizon": "100s", "source_share": 0.1}));
-    let proxy = Proxied::before(&[backend.url()], settings);
+    let (_backend, proxy) = Proxied::alone(settings);
     (0..60).for_each(|_| drop(Browser::default().get(&proxy, "/")));
     let found = row(&proxy);
     let count = |name: &str| found["counts"][name].as_u64().expect("a count");

@@ -20,8 +20,7 @@ const SLOWER: Tree = Tree {
 fn shares(options: &[&str]) -> [f64; 2] {
     let folder = tempfile::tempdir().expect("a folder");
     ran_in(folder.path(), &SLOWER, options);
-    let summary = fs::read_to_string(folder.path().join("run/summary.json")).expect("a summary");
-    let summary: Value = serde_json::from_str(&summary).expect("JSON");
+    let summary = json(&folder.path().join("run/summary.json"));
     [0, 1].map(|arm| {
         let back = service(&summary["arms"][arm], "back");
         let by_task: Vec<u64> = back["read_by_task"].as_array().expect("tasks").iter().map(count).collect();
@@ -36,23 +35,5 @@ fn a_slow_task_gets_less_where_its_utilization_is_heard() {
         let [by_turns, by_utilization] = shares(options);
         assert!((0.48..0.52).contains(&by_turns), "{options:?}: {by_turns}");
         assert!((0.15..0.4).contains(&by_utilization), "{options:?}: {by_utilization}");
-    }
-}
-
-#[test]
-fn a_balancer_of_connections_hears_nothing() {
-    let folder = tempfile::tempdir().expect("a folder");
-    for (what, with) in [
-        ("arms.none.balancer", SLOWER.as_yaml().replace("tasks: 2,", "tasks: 2, per: connection,")),
-        (
-            "target.services.back.balancer",
-            SLOWER.as_yaml().replace("tasks: 2,", "tasks: 2, per: connection, balancer: utilization,"),
-        ),
-    ] {
-        fs::write(folder.path().join("tree.yaml"), with).expect("written");
-        let output = lab(folder.path()).args(["check", "tree.yaml"]).output().expect("lab runs");
-        let said = stderr(&output);
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains(what) && said.contains("write per: request"), "{said}");
     }
 }

@@ -25,7 +25,7 @@ const PLATFORM: Tree = Tree {
 };
 
 /// Once a task has come during the load: the run, and its processes then.
-fn with_a_task_more(folder: &Path, lab: Command) -> (Child, Vec<String>) {
+fn with_a_task_more(folder: &Path, lab: Command) -> (Child, Vec<u32>) {
     fs::write(folder.join("tree.yaml"), PLATFORM.as_yaml().replace("for: 5s", "for: 60s")).expect("written");
     let child = begun(lab);
     has_written(folder, "events.jsonl", "takes requests");
@@ -109,31 +109,25 @@ fn what_waits_at_live_servers_reaches_the_sentry_from_their_nuclei() {
 fn whatever_ends_the_run_no_task_is_left() {
     let folder = tempfile::tempdir().expect("a folder");
     let (child, tasks) = with_a_task_more(folder.path(), lab(folder.path()));
-    kill("-INT", &child.id().to_string());
+    signal("INT", child.id());
     let output = ended(child, &tasks);
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
-    let summary = fs::read(folder.path().join("run/summary.json")).expect("saved");
-    let summary: Value = serde_json::from_slice(&summary).expect("JSON");
+    let summary = json(&folder.path().join("run/summary.json"));
     assert!(summary["partial"] == true && count(&service(&summary["arms"][0], "back")["calls_read"]) > 0);
 
     let folder = tempfile::tempdir().expect("a folder");
     let (child, tasks) = with_a_task_more(folder.path(), lab(folder.path()));
     // The newest one.
-    let newest = tasks.iter().max_by_key(|task| task.parse::<u32>().expect("a number")).expect("some");
-    kill("-9", newest);
+    signal("KILL", *tasks.iter().max().expect("some"));
     let output = ended(child, &tasks);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert!(stderr(&output).contains("ended with signal: 9"), "{}", stderr(&output));
 
     let folder = tempfile::tempdir().expect("a folder");
     let (mut child, tasks) = with_a_task_more(folder.path(), lab(folder.path()));
-    kill("-9", &child.id().to_string());
+    signal("KILL", child.id());
     child.wait().expect("it ends");
-    let began = Instant::now();
-    while tasks.iter().any(|task| Path::new("/proc").join(task).exists()) && began.elapsed() < Duration::from_secs(10) {
-        thread::sleep(Duration::from_millis(20));
-    }
-    none_is_left(&tasks);
+    wait_until("no task is left", || !tasks.iter().any(|task| is_there(*task)));
 }
 
 #[test]
@@ -148,11 +142,7 @@ fn a_task_that_cannot_be_started_ends_the_run_with_the_reason() {
     fs::write(folder.path().join("tree.yaml"), PLATFORM.as_yaml().replace("for: 5s", "for: 60s")).expect("written");
     let child = begun(other);
     // The first tasks run; those that come later find no program.
-    let began = Instant::now();
-    while children(child.id()).len() < 3 {
-        assert!(began.elapsed() < Duration::from_secs(40), "no tasks");
-        thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("its tasks run", || children(child.id()).len() >= 3);
     fs::remove_file(&program).expect("removed");
     let tasks = children(child.id());
     let output = ended(child, &tasks);
