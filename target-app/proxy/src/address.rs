@@ -2,7 +2,7 @@
 
 use http::{HeaderValue, Uri, uri::Authority};
 
-/// How a backend is spoken to.
+/// The protocol spoken to a backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Protocol {
     /// HTTP/1.1.

@@ -22,7 +22,7 @@ pub(super) struct Admission {
     pub(super) dry: DryCounts,
 }
 
-/// What the policy would have done in a dry run.
+/// Decisions of the policy in a dry run.
 #[derive(Debug, Default)]
 pub(super) struct DryCounts {
     refused: Mutex<BTreeMap<Reason, u64>>,

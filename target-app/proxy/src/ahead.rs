@@ -19,14 +19,14 @@ use super::{
     upload::Progress,
 };
 
-/// What a backend has sent of an answer, and what it has still to send.
+/// An answer as far as a backend has sent it, and the rest.
 #[derive(Debug)]
 pub(super) struct Ahead {
     frames: mpsc::UnboundedReceiver<(Result<Frame<Bytes>, hyper::Error>, OwnedSemaphorePermit)>,
     reading: JoinHandle<()>,
     room: Arc<Semaphore>,
     from: BackendId,
-    /// What is left for the client.
+    /// The rest for the client.
     size: SizeHint,
 }
 

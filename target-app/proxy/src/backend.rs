@@ -54,7 +54,7 @@ const ROOM_TRIES: u32 = 4;
 #[derive(Debug)]
 pub(super) struct Unanswered {
     pub(super) trouble: Trouble,
-    /// Its body, if no part of the request was sent.
+    /// The request's body, if no part of the request was sent.
     pub(super) unsent: Option<Upload>,
 }
 
@@ -65,7 +65,7 @@ pub(super) struct Backends {
     picker: Mutex<Picker>,
     hears_reports: bool,
     connector: Connector,
-    /// Who makes room where a backend has all its connections.
+    /// The makers of room where a backend has all its connections.
     pub(super) takers: Arc<Takers>,
     clock: ServiceClock,
 }
@@ -79,12 +79,12 @@ pub(super) struct Backend {
     pub(super) counts: Arc<BackendCounts>,
 }
 
-/// What has become of requests, for as long as the settings name the backend.
+/// Counts of requests, for as long as the settings name the backend.
 #[derive(Debug, Default)]
 pub(super) struct BackendCounts {
     /// Requests that it was chosen for.
     pub(super) requests: AtomicU64,
-    /// Those of them without a whole answer, or with one that says that there is none.
+    /// Requests without a whole answer, or with one that says that there is none.
     pub(super) failures: AtomicU64,
 }
 

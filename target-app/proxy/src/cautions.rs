@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use controllers::{Settings, catalogue::Setting, classify::ClassRule};
 use spec::proxy::{ProxySpec, TlsSpec};
 
-/// What the settings ask for and the policy does not do, each with the way out.
+/// Settings that the policy does not follow, each with the way out.
 pub(super) fn cautions(spec: &ProxySpec) -> Vec<String> {
     let policies = policies(spec);
     let by_class = policies.iter().any(|(name, settings)| tells_classes_apart(name, settings));
@@ -35,7 +35,7 @@ pub(super) fn cautions(spec: &ProxySpec) -> Vec<String> {
     said.into_iter().flatten().collect()
 }
 
-/// What is to be said of a key that anybody on this machine can read.
+/// The caution about a key that anybody on this machine can read.
 fn of_key(tls: &TlsSpec) -> Option<String> {
     let mode = std::fs::metadata(&tls.key).ok()?.permissions().mode() & 0o777;
     let key = tls.key.display();

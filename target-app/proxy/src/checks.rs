@@ -1,4 +1,4 @@
-//! What is wrong with settings: all of it at once, each problem with its key.
+//! Problems of settings: all of them at once, each with its key.
 
 use controllers::Place;
 use live_service::{control, edge::LEAST_HEAD_BYTES};
@@ -10,7 +10,7 @@ use super::{address::Address, error::ProxyError, page::Pages, tls, waiting_room:
 /// A policy at accept has no dry run: it decides whether the next connection is taken from the kernel's queue at all.
 pub(super) const DRY_AT_ACCEPT: &str = "dry_run: a policy at accept decides about connections, of which none can be let pass on trial: leave dry_run off, or use a policy that decides about requests";
 
-/// What a waiting room promises, it has to keep: there is no trial of it.
+/// A waiting room has to keep its promises: there is no trial of it.
 const DRY_WAITING_ROOM: &str =
     "dry_run: a waiting room promises turns, which it cannot do on trial: leave dry_run off, or waiting_room";
 

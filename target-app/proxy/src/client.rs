@@ -72,7 +72,7 @@ const HTTP2_PLACES: (u32, u32) = (2, 4);
 struct Streams {
     /// All that have begun and not ended.
     open: AtomicU32,
-    /// Those whose answers the client does not take.
+    /// Requests whose answers the client does not take.
     blocked: AtomicU32,
     /// All that have ever begun.
     begun: AtomicU32,

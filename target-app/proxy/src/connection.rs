@@ -43,21 +43,21 @@ pub(super) struct Served {
     pub(super) tls: Option<Acceptor>,
 }
 
-/// Why a connection ended.
+/// The reason why a connection ended.
 enum Ended {
     /// Nobody has anything to say any more.
     InOrder,
     /// The client has left.
     ClientLeft,
-    /// What came was no acceptable HTTP.
+    /// The bytes were no acceptable HTTP.
     Malformed,
 }
 
-/// What a connection is told beside its bytes.
+/// Messages to a connection beside its bytes.
 enum Signal {
     /// The client has left.
     Left,
-    /// Its head has taken too long.
+    /// The head has taken too long.
     Late,
     /// The proxy is to stop.
     End,

@@ -17,7 +17,7 @@ pub enum ProxyError {
     /// Several of these, or one that has its key already.
     #[error("{}", .0.join("\n"))]
     Settings(Vec<String>),
-    /// What keeps a service from serving too: a policy that does not exist, an address that cannot be bound.
+    /// An error that keeps a service from serving too: a policy that does not exist, an address that cannot be bound.
     #[error(transparent)]
     Serve(#[from] ServeError),
 }

@@ -167,7 +167,7 @@ impl Exchange<'_> {
         Some(room.present(head, self.client, class.0))
     }
 
-    /// What the head says of the request, as far as its sender is believed.
+    /// Facts of the request's head, as far as its sender is believed.
     fn facts<'b>(&self, head: &'b Parts) -> RequestFacts<'b> {
         let peer = self.client.peer();
         if self.settings.spec.headers.trust_criticality {
@@ -177,7 +177,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// What the policy is asked about.
+    /// The offer to the policy.
     fn offer(&self, head: &Parts, entered: Timestamp) -> Offer {
         let facts = self.facts(head);
         let kind = self.settings.spec.types.kind(head.uri.path(), self.settings.spec.seed);

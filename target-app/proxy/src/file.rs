@@ -71,7 +71,7 @@ fn merge(into: &mut Map<String, Value>, part: &Map<String, Value>) {
     }
 }
 
-/// What is wrong with settings that cannot be read as a whole, key by key; and what makes no sense in those keys that can be read.
+/// Problems of settings that cannot be read as a whole, key by key; and those of the keys that can be read.
 fn problems(whole: &Value) -> Vec<String> {
     let Value::Object(keys) = whole else { return vec![KEYS.to_owned()] };
     let (mut found, mut readable) = (Vec::new(), Map::new());
@@ -136,7 +136,7 @@ fn told(key: &str, error: &str) -> String {
     format!("{key}: {found}; it is to be {expected}{}", shown_right(key))
 }
 
-/// What could be there: the key's example.
+/// An example for the key.
 fn shown_right(key: &str) -> String {
     let schema = schema_for!(ProxySpec).to_value();
     let (mut keys, mut shape) = (&schema["properties"], &Value::Null);

@@ -1,4 +1,4 @@
-//! What a proxy does to heads: it takes out what belongs to one connection (RFC 9110, section 7.6.1), and says for whom it
+//! Changes of a proxy to heads: it takes out what belongs to one connection (RFC 9110, section 7.6.1), and says for whom it
 //! asks (RFC 7239, RFC 9110, section 7.6.3).
 
 use std::sync::LazyLock;
@@ -63,7 +63,7 @@ fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
         .collect()
 }
 
-/// What proxies say of a request, beside all that begins with `X-Forwarded` or `X-Original-`: who asks, and for which URL.
+/// Header lines of proxies about a request, beside all that begins with `X-Forwarded` or `X-Original-`: who asks, and for which URL.
 const OF_PROXIES: [&str; 7] =
     ["forwarded", "x-real-ip", "x-rewrite-url", "x-client-ip", "x-cluster-client-ip", "client-ip", "true-client-ip"];
 

@@ -27,7 +27,7 @@ pub(super) struct Log {
     lost: Arc<AtomicU64>,
 }
 
-/// What the writer gets.
+/// Messages to the writer.
 #[derive(Debug)]
 enum Queued {
     Line(Vec<u8>),

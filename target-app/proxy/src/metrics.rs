@@ -55,7 +55,7 @@ fn write(page: &mut MetricsPage<'_>, running: &RunningProxy) -> fmt::Result {
     times(page, running.proxy.observers.times())
 }
 
-/// What the policies do: that of requests, and that of connections if there is one.
+/// Metrics of the policies: that of requests, and that of connections if there is one.
 fn policies(page: &mut MetricsPage<'_>, gauges: &Gauges) -> fmt::Result {
     use MetricType::Counter;
     let sits = |row: &&StageGauges| row.name == "proxy" || (row.name == "accept" && row.policy_name != "none");
@@ -69,7 +69,7 @@ fn policies(page: &mut MetricsPage<'_>, gauges: &Gauges) -> fmt::Result {
     page.family("would_hold", "Requests that a dry run let pass although the policy held them", Counter, held)
 }
 
-/// What backends do.
+/// Metrics of backends.
 fn backends(page: &mut MetricsPage<'_>, running: &RunningProxy) -> fmt::Result {
     use MetricType::{Counter, Gauge};
     let settings = running.proxy.settings();

@@ -1,4 +1,4 @@
-//! What is noted of a request beside the ledger: times for the metrics, and its line in the log.
+//! Notes of a request beside the ledger: times for the metrics, and its line in the log.
 
 use std::sync::{
     Arc, OnceLock,
@@ -15,7 +15,7 @@ use spec::proxy::LogLevel;
 
 use super::log::Log;
 
-/// Those who want to know of requests.
+/// Observers of requests.
 #[derive(Debug)]
 pub(super) struct Observers {
     clock: ServiceClock,
@@ -34,7 +34,7 @@ pub(super) struct Times {
     pub(super) to_head: Histogram,
     /// Requests that the policy was asked about, by class and outcome.
     by_class: Vec<[AtomicU64; OUTCOMES.len()]>,
-    /// Who is told each time as it comes.
+    /// The observer of each time as it comes.
     pub(super) exported: OnceLock<Box<dyn TimesReader>>,
 }
 

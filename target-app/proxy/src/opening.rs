@@ -10,14 +10,14 @@ use tokio_rustls::server::TlsStream;
 
 use super::{stream::Shared, tls::Acceptor};
 
-/// What begins every HTTP/2 connection (RFC 9113, section 3.4).
+/// The first bytes of every HTTP/2 connection (RFC 9113, section 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// As much of it as cannot be HTTP/1.1.
 const LINE: &[u8] = b"PRI * HTTP/2.0\r\n";
 /// The most that is read of a client that is turned away, bytes, and the time for it.
 const LEFT_OVER: (usize, Duration) = (1 << 20, Duration::from_secs(2));
 
-/// What a client without TLS speaks.
+/// The protocol of a client without TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spoken {
     Http1,
@@ -33,7 +33,7 @@ pub(super) enum Unsecured {
     Broken,
 }
 
-/// What a client without TLS speaks. `None`: a beginning of HTTP/2 took as long as no head may, and was told so.
+/// The protocol of a client without TLS. `None`: a beginning of HTTP/2 took as long as no head may, and was told so.
 pub(super) async fn spoken(stream: &TcpStream, conn: &Conn) -> Option<Spoken> {
     let (mut first, mut known) = ([0; PREFACE.len()], 0);
     loop {

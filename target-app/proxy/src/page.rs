@@ -11,7 +11,7 @@ use spec::proxy::RefusalSpec;
 
 use super::error::ProxyError;
 
-/// What refused requests are answered.
+/// Answers to refused requests.
 #[derive(Debug, Clone)]
 pub(super) struct Pages {
     spec: RefusalSpec,
@@ -73,7 +73,7 @@ impl Pages {
         Ok(Self { spec: spec.clone(), refused, kind, loads })
     }
 
-    /// How a refused request ends.
+    /// The end of a refused request.
     pub(super) fn end(&self, mut refusal: Refusal, head: &Parts) -> RequestEnd {
         let is_plain = [Method::GET, Method::HEAD].contains(&head.method);
         let sent_back = matches!(refusal.retry, RetryHint::After(_));

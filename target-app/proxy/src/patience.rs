@@ -28,7 +28,7 @@ type Timer = Pin<Box<Sleep>>;
 #[derive(Debug, Default)]
 pub(super) struct Baton(Mutex<Option<Timer>>);
 
-/// What stands for a limit beyond what an instant can hold.
+/// A stand-in for a limit beyond what an instant can hold.
 const FOR_EVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 impl Baton {

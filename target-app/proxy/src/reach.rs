@@ -1,4 +1,4 @@
-//! Whether backends take connections, before anybody asks for one.
+//! Trial connections to backends, before anybody asks for one.
 
 use std::{
     io::ErrorKind,
@@ -27,13 +27,13 @@ pub(super) struct Unreachable {
 }
 
 impl Unreachable {
-    /// What a person is told.
+    /// The message to a person.
     pub(super) fn warning(&self) -> String {
         format!("{}: {}; requests to it get 502 until then", self.backend, self.why)
     }
 }
 
-/// Those of these backends that take no connection now.
+/// Backends among these that take no connection now.
 pub(super) async fn unreachable(spec: &ProxySpec) -> Vec<Unreachable> {
     let patience = spec.timeouts.connect.min(PATIENCE);
     let tried = spec.to.iter().map(|url| async move {

@@ -302,7 +302,7 @@ fn fixed(old: &ProxySpec, new: &ProxySpec) -> Vec<String> {
     keys.into_iter().filter(|(_, differs, _)| *differs).map(|(key, _, why)| format!("{key}: {why}")).collect()
 }
 
-/// What is said of every key that cannot change.
+/// The message about every key that cannot change.
 const FIXED: &str = "is fixed while the proxy runs";
 
 const PUT_REPLACES: &str = "PUT /config replaces all settings, and a key that it leaves out has its default: PATCH /config changes only the keys that it names, and GET /config shows what is in force";

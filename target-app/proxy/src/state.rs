@@ -47,7 +47,7 @@ pub(super) struct Proxy {
     pub(super) draining: AtomicBool,
 }
 
-/// What may change while the proxy runs. A request keeps to the settings that it found.
+/// Settings that may change while the proxy runs. A request keeps to the settings that it found.
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
     pub(super) spec: ProxySpec,
@@ -101,7 +101,7 @@ impl Settings {
     }
 }
 
-/// What was made, or a note of the problems.
+/// The result, or a note of the problems.
 fn note<T>(found: &mut Vec<String>, made: Result<T, ProxyError>) -> Option<T> {
     made.map_err(|problem| {
         for line in problem.to_string().lines() {

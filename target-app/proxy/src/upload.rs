@@ -58,7 +58,7 @@ impl Drop for Streamed {
     }
 }
 
-/// What a client may do with its body, and has done.
+/// Rights of a client with its body, and its use of them.
 #[derive(Debug)]
 struct Account {
     limit: u64,

@@ -51,7 +51,7 @@ pub(super) struct Room {
     seed: u64,
 }
 
-/// What becomes of a request.
+/// The fate of a request.
 pub(super) enum Entry {
     /// It passes on to the policy.
     In(Turn),
@@ -69,7 +69,7 @@ pub(super) struct Turn {
     cookies: Vec<HeaderValue>,
 }
 
-/// Who has come with a request.
+/// The sender of a request.
 struct Bearer {
     binding: Binding,
     /// The place of a cookie.
@@ -98,7 +98,7 @@ impl Room {
         Ok(Arc::new(Self { machine, spec: spec.clone(), keys, page, replicas, clock, seed }))
     }
 
-    /// What is wrong with the files that the settings name.
+    /// Problems of the files that the settings name.
     pub(super) fn problems(spec: &WaitingRoomSpec) -> Vec<ProxyError> {
         let keys = Keys::new(spec.keys.as_deref(), Audience::named(&spec.name), spec.longest_life_s(), UnixSeconds(0));
         keys.err().into_iter().chain(WaitPage::new(spec.page.as_deref()).err()).collect()
@@ -172,7 +172,7 @@ impl Room {
         lock(&self.machine).give(self.clock.wall(), Some(Subunits::of(capacity)), Vec::new());
     }
 
-    /// What a client is told that does not pass.
+    /// The answer to a client that does not pass.
     fn told<'a>(&self, at: UnixSeconds, wait_s: u32, why: Option<TokenRefusal>, bearer: &'a Bearer) -> Told<'a> {
         let place = bearer.place.as_deref();
         Told { at, wait_s, is_full: false, why, token: None, in_url: self.is_in_url(), place }

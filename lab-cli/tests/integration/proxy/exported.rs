@@ -84,7 +84,7 @@ mod with {
     #[test]
     fn a_collector_that_is_gone_harms_nobody() {
         let settings = json!({"otlp": {"to": "http://127.0.0.1:1", "every": "1s"}, "log": "off"});
-        let (backend, mut proxy) = Proxied::alone(settings);
+        let (_backend, mut proxy) = Proxied::alone(settings);
         assert_eq!(proxy.get("/").status, 200);
         proxy.signal("TERM");
         assert!(proxy.ended().success());

@@ -18,7 +18,7 @@ use crate::{
 const BEFORE_THE_HEAD: u64 = 1 << 20;
 const ANY: u64 = u64::MAX;
 
-/// What is left of it on one connection.
+/// The rest of it on one connection.
 #[derive(Debug)]
 pub(super) struct Allowance(AtomicU64);
 

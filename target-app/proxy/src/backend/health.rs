@@ -1,4 +1,4 @@
-//! Whether a backend gets requests: it is left out for a while after failures in a row, and after failed checks until it
+//! Health of a backend: it is left out for a while after failures in a row, and after failed checks until it
 //! passes one.
 
 use std::{

@@ -23,7 +23,7 @@ use crate::{
     upload::{Progress, Upload},
 };
 
-/// What came of sending a request: a backend's answer and the connection that it comes on, or the reason that there is none.
+/// The result of sending a request: a backend's answer and the connection that it comes on, or the reason that there is none.
 pub(super) type Sent = Result<(Response<Incoming>, Lease), Trouble>;
 
 /// The body of a request, and how far it has got; without progress there is none.

@@ -19,7 +19,7 @@ use crate::error::ProxyError;
 /// The largest file, bytes.
 const LARGEST: u64 = 64 * 1024;
 
-/// How a file of keys is made.
+/// The way to make a file of keys.
 const MAKE: &str = "a line is a number and 64 hexadecimal digits: \
                     (umask 077; echo \"1 $(openssl rand -hex 32)\" >> keys.txt) makes one";
 
@@ -37,14 +37,14 @@ struct KeyFile {
     last: Mutex<Looked>,
 }
 
-/// What the last look at a file has found.
+/// The result of the last look at a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Looked {
     at: UnixSeconds,
     stamp: Option<FileStamp>,
 }
 
-/// What changes with a file: its number, length and time.
+/// Signs of a change of a file: its number, length and time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FileStamp(u64, u64, i64, i64);
 
@@ -102,7 +102,7 @@ impl Keys {
         self.ring.read().unwrap_or_else(PoisonError::into_inner).seal_message(message, self.audience)
     }
 
-    /// What another replica says; `None`: it is none.
+    /// The report of another replica; `None`: it is none.
     pub(super) fn open_message(&self, bytes: &[u8], now: UnixSeconds) -> Option<Vec<u8>> {
         let open = || {
             let ring = self.ring.read().unwrap_or_else(PoisonError::into_inner);
@@ -114,7 +114,7 @@ impl Keys {
         }
     }
 
-    /// What tokens are for.
+    /// The purpose of tokens.
     pub(super) fn audience(&self) -> Audience {
         self.audience
     }

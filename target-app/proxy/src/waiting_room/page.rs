@@ -24,10 +24,10 @@ pub(super) struct WaitPage {
     pub(super) loads: HeaderValue,
 }
 
-/// What a page says.
+/// The text of a page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Said<'a> {
-    /// What is to happen.
+    /// The event that the page waits for.
     pub(super) case: PageCase,
     pub(super) wait_s: u32,
     pub(super) at: UnixSeconds,
@@ -35,7 +35,7 @@ pub(super) struct Said<'a> {
     pub(super) refresh: Option<&'a str>,
 }
 
-/// What a page is about.
+/// The subject of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PageCase {
     /// A place in the queue, from the beginning or kept.

@@ -29,7 +29,7 @@ pub(super) struct Replicas {
     pub(super) counts: Datagrams,
 }
 
-/// What became of datagrams that the machine has not seen.
+/// Counts of datagrams that the machine has not seen.
 #[derive(Debug, Default)]
 pub(super) struct Datagrams {
     /// Without a good tag, or none of a report.

@@ -1,4 +1,4 @@
-//! What a waiting room shows: a row of gauges, and metrics.
+//! Figures of a waiting room: a row of gauges, and metrics.
 
 use std::{
     fmt,
@@ -29,7 +29,7 @@ impl Room {
         row
     }
 
-    /// What became of other replicas' reports; nothing without any.
+    /// Counts of other replicas' reports; nothing without any.
     fn reports(&self) -> Vec<(String, u64)> {
         let Some(replicas) = &self.replicas else { return Vec::new() };
         let ReplicaCounts { taken, old, refused } = lock(&self.machine).replica_counts();

@@ -1,4 +1,4 @@
-//! What a waiting room does once a second: it reads its keys, tells the other replicas, and has its capacity estimated.
+//! Duties of a waiting room once a second: it reads its keys, tells the other replicas, and has its capacity estimated.
 
 use std::{
     sync::{Arc, Weak},

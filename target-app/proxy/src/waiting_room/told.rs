@@ -1,4 +1,4 @@
-//! What a client is told that does not pass: a page for people, JSON or a line of text for programs.
+//! Answers to clients that do not pass: a page for people, JSON or a line of text for programs.
 
 use controllers::{
     UnixSeconds,
@@ -12,7 +12,7 @@ use service_core::waiting_room::{carried, tokens::REASON};
 
 use super::page::{PageCase, Said, WaitPage, in_words};
 
-/// Why a token that was shown did not let in.
+/// The reason why a token that was shown did not let in.
 const TOKEN_REFUSED: HeaderName = HeaderName::from_static("x-token-refused");
 const REFUSED: HeaderName = HeaderName::from_static("x-refused");
 const REFRESH: HeaderName = HeaderName::from_static("refresh");
