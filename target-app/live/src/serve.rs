@@ -88,9 +88,9 @@ async fn serve(
     Ok(())
 }
 
-/// The request for the listening socket, as errors name it.
+/// The failed step of an error about the listening socket.
 pub const LISTENING: &str = "cannot watch the listening socket";
-/// The request for the socket of the metrics, as errors name it.
+/// The failed step of an error about the socket of the metrics.
 pub const METRICS: &str = "cannot watch the socket of the metrics";
 
 /// The addresses of a process.

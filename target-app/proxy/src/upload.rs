@@ -58,7 +58,7 @@ impl Drop for Streamed {
     }
 }
 
-/// Rights of a client with its body, and its use of them.
+/// Limits of a client's body, and its state against them.
 #[derive(Debug)]
 struct Account {
     limit: u64,

@@ -30,4 +30,4 @@ pub struct ExportSpec<'a> {
 }
 
 /// A setting that cannot be, and why.
-pub type Wrong = (&'static str, String);
+pub type ExportProblem = (&'static str, String);

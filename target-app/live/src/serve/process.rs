@@ -48,7 +48,7 @@ fn pin(cpus: &[usize]) -> Result<(), ServeError> {
     pinned.map_err(|source| ServeError::Cpus { cpus: cpus.to_vec(), source })
 }
 
-/// The request for a runtime, as errors name it.
+/// The failed step of an error about the runtime.
 pub const RUNTIME: &str = "cannot start the runtime";
 
 /// A runtime for the processors of this thread. On one processor threads would only take turns, so there the service
@@ -62,7 +62,7 @@ fn runtime() -> Result<Runtime, ServeError> {
     builder.enable_all().build().map_err(system(RUNTIME))
 }
 
-/// The request for signals, as errors name it.
+/// The failed step of an error about signals.
 pub const SIGNALS: &str = "cannot listen for signals";
 
 /// The signals that end a process.

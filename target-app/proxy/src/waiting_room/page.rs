@@ -27,7 +27,6 @@ pub(super) struct WaitPage {
 /// The text of a page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Said<'a> {
-    /// The event that the page waits for.
     pub(super) case: PageCase,
     pub(super) wait_s: u32,
     pub(super) at: UnixSeconds,

@@ -21,7 +21,7 @@ use opentelemetry_sdk::{
 use prometheus_client::metrics::MetricType;
 use tokio::runtime::Handle;
 
-use super::{ExportSpec, FigureExport, Wrong};
+use super::{ExportProblem, ExportSpec, FigureExport};
 use crate::{
     clock::ServiceClock,
     metrics::{MetricFamily, MetricsPage, ProgramFigure},
@@ -78,7 +78,7 @@ impl FigureExport {
         spec: &ExportSpec<'_>,
         clock: ServiceClock,
         read: impl Fn() -> Vec<MetricFamily> + Send + Sync + 'static,
-    ) -> Result<(Self, Meter), Wrong> {
+    ) -> Result<(Self, Meter), ExportProblem> {
         let ExportSpec { program, prefix, to, every } = *spec;
         let wrong = |message: String| ("otlp.to", message);
         let uri: http::Uri =
@@ -110,7 +110,7 @@ impl FigureExport {
     pub fn of_figures(
         spec: &ExportSpec<'_>,
         read: impl Fn() -> Vec<ProgramFigure> + Send + Sync + 'static,
-    ) -> Result<Self, Wrong> {
+    ) -> Result<Self, ExportProblem> {
         let rows = move || {
             let mut rows = Vec::new();
             let _ = ProgramFigure::write_all(&read(), &mut MetricsPage::of_rows(&mut rows)); // rows can always be written

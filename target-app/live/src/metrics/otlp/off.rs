@@ -1,6 +1,6 @@
 //! A build without the feature `otel`: nothing is exported.
 
-use super::{ExportSpec, FigureExport, Wrong};
+use super::{ExportProblem, ExportSpec, FigureExport};
 use crate::metrics::ProgramFigure;
 
 impl FigureExport {
@@ -11,7 +11,7 @@ impl FigureExport {
     pub fn of_figures(
         _: &ExportSpec<'_>,
         _: impl Fn() -> Vec<ProgramFigure> + Send + Sync + 'static,
-    ) -> Result<Self, Wrong> {
+    ) -> Result<Self, ExportProblem> {
         Err(("otlp", Self::MISSING.to_owned()))
     }
 
