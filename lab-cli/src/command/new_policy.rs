@@ -96,9 +96,10 @@ fn next_steps(name: &str) -> String {
   cd {name}
   cargo test --no-default-features                          # in seconds: without the lab
   cargo clippy --no-default-features --all-targets
-  cargo run --release -- run flash-crowd --virtual --policy {name} --policy none
+  cargo run --profile quick --no-default-features --features virtual -- run flash-crowd --virtual --policy {name} --policy none
+  cargo build --release                                     # with live runs and the proxy
 
-The program of the last line is the lab with {name} in it: check, run, proxy and policies of this one know it, lab does not.
+The program is the lab with {name} in it: check, run, proxy and policies of this one know it, lab does not.
 "
     )
 }
