@@ -13,7 +13,7 @@ pub use crate::entry::{
 };
 pub use policy_spec::PolicySpec;
 
-use crate::entry::OF_EVERY_ENTRY;
+use crate::{Place, entry::OF_EVERY_ENTRY};
 
 /// Why a host cannot have a bound.
 const IN_VIRTUAL_TIME_ALONE: &str =
@@ -155,12 +155,13 @@ impl Catalogue {
         self.entries().find(|entry| entry.name == name)
     }
 
-    /// Checks settings of an entry: [`Entry::check`], with other entries that the settings may name.
+    /// Checks settings of an entry at a place (`None`: its first): [`Entry::check`], with other entries that the settings
+    /// may name.
     ///
     /// # Errors
-    /// As [`Entry::check`], and the problems of a composition's parts.
-    pub fn check(&self, entry: &Entry, settings: &Settings) -> Result<Factory, Vec<Problem>> {
-        entry.check_among(settings, self)
+    /// As [`Entry::check`], a place that the entry does not support, and the problems of a composition's parts.
+    pub fn check(&self, entry: &Entry, place: Option<Place>, settings: &Settings) -> Result<Factory, Vec<Problem>> {
+        entry.check_among(place, settings, self)
     }
 
     /// Finds a policy or machine by its name, or by the name of a preset that only one entry has (`usits03-as-coded` means

@@ -27,7 +27,7 @@ pub use role::CompositionRole;
 pub use setting::{Problem, Setting, Settings, name_hint, nearest};
 pub use time::{parse_time, shown_time};
 
-pub(crate) use check::OF_EVERY_ENTRY;
+pub(crate) use check::{OF_EVERY_ENTRY, SCOPE};
 pub(crate) use param::params;
 pub use param_types::{
     CLASS_TIMES, Choice, Count, Flag, Number, OptionalTime, ParamTable, ParamType, STAGE_TIMES, Time, choice,
@@ -138,21 +138,20 @@ pub struct ParamReader<'a> {
 }
 
 impl Entry {
-    /// The place that the key `scope` selects, or the entry's first place.
+    /// The place that was asked for, if any, or the entry's first place.
     ///
     /// # Errors
-    /// A scope that does not exist, or that the entry does not support.
-    pub fn place(&self, settings: &Settings) -> Result<Place, Problem> {
-        let Some(setting) = settings.get("scope") else { return Ok(self.places[0]) };
-        let found = match setting {
-            Setting::Text(word) => self.places.iter().find(|place| place.scope() == word),
-            _ => None,
-        };
-        found.copied().ok_or_else(|| {
-            let scopes: Vec<_> = self.places.iter().map(|place| place.scope()).collect();
-            let message = format!("{setting} cannot be the scope of {}; it may be: {}", self.name, scopes.join(", "));
-            Problem::new("scope", message)
-        })
+    /// A place that the entry does not support.
+    pub fn place(&self, asked: Option<Place>) -> Result<Place, Problem> {
+        let Some(asked) = asked else { return Ok(self.places[0]) };
+        if self.places.contains(&asked) { Ok(asked) } else { Err(self.no_scope(format_args!("{:?}", asked.scope()))) }
+    }
+
+    /// The problem of a scope that is not among the entry's.
+    fn no_scope(&self, scope: impl fmt::Display) -> Problem {
+        let scopes: Vec<_> = self.places.iter().map(|place| place.scope()).collect();
+        let message = format!("{scope} cannot be the scope of {}; it may be: {}", self.name, scopes.join(", "));
+        Problem::new("scope", message)
     }
 
     /// The preset that the key `preset` selects; `None`: the key is absent.

@@ -71,7 +71,8 @@ pub fn machine(name: &str, settings: &Settings, target: Duration) -> Box<dyn Mac
 fn factory_and_site(name: &str, settings: &Settings, target: Duration) -> (Factory, Site) {
     let catalogue = Catalogue::built_in();
     let (entry, settings) = catalogue.resolve(name, settings).unwrap_or_else(|problem| panic!("{problem}"));
-    let factory = catalogue.check(entry, &settings).unwrap_or_else(|problems| panic!("{}: {problems:?}", entry.name));
+    let factory =
+        catalogue.check(entry, None, &settings).unwrap_or_else(|problems| panic!("{}: {problems:?}", entry.name));
     (factory, site(entry.places[0], target))
 }
 

@@ -190,8 +190,15 @@ fn a_queue_discipline_holds_what_all_others_decide_at_once() {
 #[test]
 fn a_scope_chooses_the_place() {
     let entry = Catalogue::built_in().find("seda").unwrap();
-    assert_eq!(entry.place(&Settings::new()), Ok(Place::Stage));
-    assert_eq!(entry.place(&settings([("scope", "single".into())])), Ok(Place::Single));
+    assert_eq!(entry.place(None), Ok(Place::Stage));
+    let written = |scope: &str| PolicySpec::written("seda", settings([("scope", scope.into())]));
+    assert_eq!(
+        written("single"),
+        PolicySpec { place: Some(Place::Single), ..PolicySpec::written("seda", Settings::new()) }
+    );
+    assert_eq!(entry.place(written("single").place), Ok(Place::Single));
+    assert!(Catalogue::built_in().find("connections").unwrap().place(written("single").place).is_err());
+    assert_eq!(written("elsewhere").place, None);
     assert_eq!(
         problems("connections", [("scope", "per-stage".into())]),
         ["scope: \"per-stage\" cannot be the scope of connections; it may be: accept"]

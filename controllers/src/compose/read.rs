@@ -2,7 +2,7 @@
 
 use crate::{
     Entry, Place,
-    entry::{CompositionRole, Factory, Param, ParamKind, ParamReader, Problem, Setting, Settings},
+    entry::{CompositionRole, Factory, Param, ParamKind, ParamReader, Problem, SCOPE, Setting, Settings},
 };
 
 /// The name of the entry.
@@ -88,23 +88,21 @@ fn part(reader: &ParamReader<'_>, key: &str, setting: &Setting, problems: &mut V
             return None;
         }
     };
-    let (entry, mut settings) = match reader.known().entry(name, settings) {
+    let (entry, settings) = match reader.known().entry(name, settings) {
         Ok(found) => found,
         Err(problem) => {
             problems.push(Problem::new(key, format!("{name}: {}", problem.message)));
             return None;
         }
     };
-    if settings.contains_key("scope") {
+    if settings.contains_key(SCOPE) {
         let message = "a part sits where the composition sits: write scope beside limit, select and queue";
         problems.push(Problem::new(format!("{key}.{name}.scope"), message));
         return None;
     }
     // A place that the part does not support is a problem of its own, with the reason.
-    if entry.places.contains(&reader.place()) {
-        settings.insert("scope".to_owned(), Setting::Text(reader.place().scope().to_owned()));
-    }
-    match entry.check_among(&settings, reader.known()) {
+    let place = Some(reader.place()).filter(|place| entry.places.contains(place));
+    match entry.check_among(place, &settings, reader.known()) {
         Ok(factory) => Some(Read { entry, factory }),
         Err(wrong) => {
             let nested = |wrong: Problem| Problem { key: format!("{key}.{name}.{}", wrong.key), ..wrong };

@@ -26,10 +26,9 @@ fn part(name: &'static str, of: impl IntoIterator<Item = (&'static str, Setting)
 }
 
 fn policy_at(place: Place, parts: &[(&'static str, Setting)]) -> Result<Box<dyn Policy>, Vec<Problem>> {
-    let mut settings = composition(parts);
-    settings.insert("scope".to_owned(), place.scope().into());
     let catalogue = Catalogue::built_in();
-    let factory = catalogue.check(catalogue.find("compose").expect("it is there"), &settings)?;
+    let entry = catalogue.find("compose").expect("it is there");
+    let factory = catalogue.check(entry, Some(place), &composition(parts))?;
     Ok(factory.policy(&site(place, TARGET)).expect("a policy"))
 }
 

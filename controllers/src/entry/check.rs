@@ -1,8 +1,10 @@
 //! Settings of an entry checked against its parameters.
 
 use super::{
-    Bound, Entry, EntryKind, EntryLookup, Factory, Param, ParamReader, Preset, Problem, Settings, factory::Makes,
+    Bound, Entry, EntryKind, EntryLookup, Factory, Param, ParamReader, Preset, Problem, Setting, Settings,
+    factory::Makes,
 };
+use crate::Place;
 
 /// A catalogue without entries.
 #[derive(Debug)]
@@ -15,27 +17,42 @@ impl EntryLookup for Nothing {
 }
 
 /// Keys of every entry that are not parameters.
-pub(crate) const OF_EVERY_ENTRY: [&str; 2] = ["preset", "scope"];
+pub(crate) const OF_EVERY_ENTRY: [&str; 2] = ["preset", SCOPE];
+
+/// The key of a place where settings are written.
+pub(crate) const SCOPE: &str = "scope";
 
 impl Entry {
-    /// Checks settings against the parameters: every problem at once. Every entry has the keys `preset` and `scope`: a
-    /// preset sets defaults, which the other keys override; a scope selects the place.
+    /// Checks settings against the parameters, at the entry's first place: every problem at once. Every entry has the key
+    /// `preset`, which sets defaults that the other keys override.
     ///
     /// # Errors
-    /// Unknown keys (with a suggestion), wrong types, values out of range, presets and places that do not exist; a
-    /// composition, whose parts only a catalogue knows ([`crate::Catalogue::check`]).
+    /// Unknown keys (with a suggestion), wrong types, values out of range, presets that do not exist; a composition,
+    /// whose parts only a catalogue knows ([`crate::Catalogue::check`]).
     pub fn check(&self, settings: &Settings) -> Result<Factory, Vec<Problem>> {
-        self.check_among(settings, &Nothing)
+        self.check_among(None, settings, &Nothing)
     }
 
-    /// The same, for an entry whose settings may name other entries, which `known` looks up.
+    /// The same, at a place, for an entry whose settings may name other entries, which `known` looks up.
     ///
     /// # Errors
-    /// As [`Entry::check`].
-    pub fn check_among(&self, settings: &Settings, known: &dyn EntryLookup) -> Result<Factory, Vec<Problem>> {
+    /// As [`Entry::check`], and a place that the entry does not support.
+    pub fn check_among(
+        &self,
+        place: Option<Place>,
+        settings: &Settings,
+        known: &dyn EntryLookup,
+    ) -> Result<Factory, Vec<Problem>> {
         let mut problems = Vec::new();
         let preset = self.preset(settings).map_err(|problem| problems.push(problem)).ok().flatten();
-        let place = self.place(settings).unwrap_or_else(|problem| {
+        let placed = match settings.get(SCOPE) {
+            Some(Setting::Text(scope)) if self.places.iter().any(|place| place.scope() == scope) => {
+                Err(Problem::new(SCOPE, "is no setting: PolicySpec::written takes the place out of them"))
+            }
+            Some(written) => Err(self.no_scope(written)),
+            None => self.place(place),
+        };
+        let place = placed.unwrap_or_else(|problem| {
             problems.push(problem);
             self.places[0]
         });

@@ -9,8 +9,8 @@ mod server;
 use std::time::Duration;
 
 use crate::{
-    Criticality, Gauge, Grant, JobId, Offer, Outcome, Random, Reason, Seat, Seeded, Seen, Settings, SiteId, Tags,
-    Timestamp, Timing, Verdict,
+    Criticality, Gauge, Grant, JobId, Offer, Outcome, Random, Reason, Seat, Seeded, Seen, SiteId, Tags, Timestamp,
+    Timing, Verdict,
     catalogue::{Catalogue, Setting},
     testing::{self, settings},
 };

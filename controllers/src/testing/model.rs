@@ -150,7 +150,7 @@ pub type Transcript = Vec<String>;
 /// If an invariant does not hold.
 pub fn check(entry: &'static Entry, settings: &Settings, site: &Site, codes: &[u64]) -> Transcript {
     let factory = crate::Catalogue::built_in()
-        .check(entry, settings)
+        .check(entry, Some(site.place).filter(|place| entry.places.contains(place)), settings)
         .unwrap_or_else(|problems| panic!("{}: {problems:?}", entry.name));
     if entry.is_policy() {
         let mut host = Host::new(entry, &factory, site);

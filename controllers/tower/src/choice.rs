@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use controllers::{
     Catalogue, Entry, Settings,
-    catalogue::{Factory, Setting},
+    catalogue::{Factory, PolicySpec, Setting},
 };
 
 use crate::BuildError;
@@ -61,16 +61,17 @@ impl PolicyChoice {
         self
     }
 
-    /// The entry with its settings, checked.
-    pub(crate) fn check(&self) -> Result<(&'static Entry, Settings, Factory), BuildError> {
+    /// The entry with its place, if one was named, and its settings, checked.
+    pub(crate) fn check(&self) -> Result<(&'static Entry, PolicySpec, Factory), BuildError> {
         let (entry, settings) = match &self.source {
             PolicySource::Entry(entry) => (*entry, self.settings.clone()),
             PolicySource::Name(name) => {
                 self.among.resolve(name, &self.settings).map_err(|problem| BuildError::new([problem]))?
             }
         };
-        let factory = self.among.check(entry, &settings).map_err(|problems| BuildError::of_policy(entry, problems))?;
-        Ok((entry, settings, factory))
+        let spec = PolicySpec::written(entry.name, settings);
+        let checked = self.among.check(entry, spec.place, &spec.settings);
+        Ok((entry, spec, checked.map_err(|problems| BuildError::of_policy(entry, problems))?))
     }
 }
 
@@ -187,10 +188,10 @@ mod tests {
     #[test]
     fn a_composition_takes_builders_and_names_as_its_parts() {
         let composed = policies::Compose::default().limit(policies::Gradient2::default().limit_max(500)).queue("codel");
-        let (entry, settings, factory) = PolicyChoice::from(composed).check().unwrap();
+        let (entry, spec, factory) = PolicyChoice::from(composed).check().unwrap();
         let limit = Settings::from([("limit_max".to_owned(), Setting::Number(500.0))]);
         let limit = Settings::from([("gradient2".to_owned(), Setting::Map(limit))]);
-        assert_eq!((entry.name, &settings["limit"]), ("compose", &Setting::Map(limit)));
+        assert_eq!((entry.name, &spec.settings["limit"]), ("compose", &Setting::Map(limit)));
         assert_eq!(factory.parts().len(), 2);
         let wrong = policies::Compose::default().limit("codel");
         assert!(PolicyChoice::from(wrong).check().unwrap_err().to_string().starts_with("compose.limit: "));

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use controllers::{
     Entry, Objective, Place, Settings, SiteId,
-    catalogue::{Factory, Setting},
+    catalogue::{Factory, PolicySpec, Setting},
     site::Probe,
 };
 
@@ -59,7 +59,7 @@ pub(crate) const OBJECTIVE: Objective = Objective { percentile: 90.0, response_t
 impl SitePlan {
     /// Checks a policy: its settings, its place, the capacity that it needs, and its shards.
     pub(crate) fn check(&self, choice: &PolicyChoice) -> Result<Checked, BuildError> {
-        let (entry, settings, factory) = choice.check()?;
+        let (entry, PolicySpec { place, settings, .. }, factory) = choice.check()?;
         let problem = |message: String| BuildError::one(entry.name, message);
         if entry.bound().is_some() {
             return Err(problem("it knows what no policy can know: it exists in virtual time alone".to_owned()));
@@ -67,9 +67,7 @@ impl SitePlan {
         if !entry.is_policy() {
             return Err(problem("it decides about no request: it sizes pools, or signals".to_owned()));
         }
-        let scope = settings.contains_key("scope").then(|| entry.place(&settings)).transpose();
-        let scope = scope.map_err(|wrong| BuildError::of_policy(entry, [wrong]))?;
-        let side = match (self.side, scope) {
+        let side = match (self.side, place) {
             (Side::Client, None | Some(Place::Client)) if entry.places.contains(&Place::Client) => Side::Client,
             (Side::Client, _) => {
                 let places = entry.places.iter().map(|place| place.scope()).collect::<Vec<_>>().join(", ");

@@ -116,7 +116,9 @@ fn arm(node: &Node, base: Option<Base<'_>>, problems: &Problems) -> Option<ArmPl
     if let Some((policy, known)) = hindsight(name, &mut own, tree_of(base), &node.place, &path, problems) {
         (arm.policy.name, arm.hindsight) = (policy, Some(known));
     }
-    arm.policy.settings = settings_of(&own);
+    let written = PolicySpec::written(name, settings_of(&own));
+    arm.policy.settings = written.settings;
+    arm.policy.place = written.place.or(arm.policy.place);
     if let Some(AppPlan::Own(_)) = app {
         own_arm::at_the_proxy(&mut arm.policy);
     }

@@ -73,7 +73,7 @@ fn costs(bounded: &Bounded, own: &mut Vec<&Entry>, path: &str, problems: &Proble
     });
     let settings = settings_of(own);
     let written = own.drain(..).cloned().collect();
-    if let Err(found) = catalogue().check(bounded, &settings) {
+    if let Err(found) = catalogue().check(bounded, None, &settings) {
         let written = Node { value: Value::Table(written), place: Place::Flag(String::new()) };
         for bad in found {
             let place = place_of_key(&written, &bad.key).unwrap_or(&written.place);

@@ -1,9 +1,6 @@
 //! Arms on a service of one's own: policies are placed in the lab's proxy before it, or on the users' side.
 
-use controllers::{
-    Entry, Place as Seat,
-    catalogue::{PolicySpec, Setting},
-};
+use controllers::{Entry, Place as Seat, catalogue::PolicySpec};
 use installed::catalogue;
 use workloads::plan::{ClientPolicy, ClientScope};
 
@@ -20,10 +17,10 @@ const WORDS: &str = "scope: proxy (the default), or scope: client";
 
 /// `scope: proxy` of a policy whose places do not name it: it sits in the proxy as at dispatch, and is checked as there.
 pub fn at_the_proxy(policy: &mut PolicySpec) {
-    let named = policy.settings.get("scope") == Some(&Setting::Text("proxy".to_owned()));
     let Ok((entry, _)) = catalogue().resolve(&policy.name, &policy.settings) else { return };
-    if named && !entry.places.contains(&Seat::Proxy) && entry.places.contains(&Seat::Single) {
-        policy.settings.remove("scope");
+    if policy.place == Some(Seat::Proxy) && !entry.places.contains(&Seat::Proxy) && entry.places.contains(&Seat::Single)
+    {
+        policy.place = None;
     }
 }
 
@@ -36,16 +33,11 @@ pub fn seated(arm: &mut ArmPlan, node: &Node, settings: Option<&Node>, path: &st
         let hint = "start it with other settings in an experiment of its own, and lab compare both runs";
         problems.add(&node.place, &join(path, "target"), "the lab cannot change a service of your own", hint);
     }
-    let word = match (arm.policy.settings.remove("scope"), arm.policy.place.take()) {
-        (Some(Setting::Text(word)), _) => word,
-        (Some(_), _) => "?".to_owned(),
-        (None, Some(seat)) => seat.scope().to_owned(),
-        (None, None) => "proxy".to_owned(),
-    };
-    match word.as_str() {
-        "client" => on_clients(arm, entry, &scope_path, place, problems),
-        "proxy" | "single" if before_services(entry) => arm.policy.place = Some(Seat::Proxy),
-        "proxy" | "single" => {
+    let seat = arm.policy.place.take().unwrap_or(Seat::Proxy);
+    match seat {
+        Seat::Client => on_clients(arm, entry, &scope_path, place, problems),
+        Seat::Proxy | Seat::Single if before_services(entry) => arm.policy.place = Some(Seat::Proxy),
+        Seat::Proxy | Seat::Single => {
             let places: Vec<_> = entry.places.iter().map(|place| place.scope()).collect();
             let message = format!("{} does not sit before a whole service, but at: {}", entry.name, places.join(", "));
             problems.add(
@@ -55,7 +47,10 @@ pub fn seated(arm: &mut ArmPlan, node: &Node, settings: Option<&Node>, path: &st
                 "lab policies shows which do: proxy or single is among their places",
             );
         }
-        _ => problems.add(place, &scope_path, format!("a service of your own has no place {word:?}"), WORDS),
+        Seat::Accept | Seat::Stage => {
+            let scope = seat.scope();
+            problems.add(place, &scope_path, format!("a service of your own has no place {scope:?}"), WORDS);
+        }
     }
     if arm.direct && arm.policy.name != "none" {
         let hint = "write none: {as: direct, direct: true}";

@@ -40,7 +40,7 @@ fn by_itself(
         Some(Setting::Map(map)) => map,
         _ => Settings::new(),
     };
-    let mut spec = PolicySpec { name: name.to_owned(), place: None, settings: own };
+    let mut spec = PolicySpec::written(name, own);
     if !check(&mut spec, node, settings, path, problems) {
         return None;
     }
@@ -124,20 +124,7 @@ pub fn check(spec: &mut PolicySpec, node: &Node, settings: Option<&Node>, path: 
         problems.add(&node.place, path, format!("{} decides nothing", spec.name), hint);
         return false;
     }
-    if let Some(place) = spec.place
-        && !entry.places.contains(&place)
-    {
-        let places: Vec<String> = entry.places.iter().map(|place| format!("{place:?}").to_lowercase()).collect();
-        let message = format!("{} cannot sit there", spec.name);
-        problems.add(&node.place, path, message, format!("it can sit at: {}", places.join(", ")));
-        return false;
-    }
-    // A composition checks its parts for the place.
-    let mut placed = spec.settings.clone();
-    if let Some(place) = spec.place {
-        placed.entry("scope".to_owned()).or_insert_with(|| Setting::Text(place.scope().to_owned()));
-    }
-    let found = match catalogue().check(entry, &placed) {
+    let found = match catalogue().check(entry, spec.place, &spec.settings) {
         Err(found) => found,
         Ok(made) => {
             let of_parts = entry.params().iter().any(|param| param.kind == ParamKind::Part);

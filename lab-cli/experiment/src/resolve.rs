@@ -98,8 +98,9 @@ fn plant_of_own(experiment: &Experiment, arm: &ArmPlan, seed: u64) -> TargetSpec
     let policy = PolicySpec { place: Some(Place::Single), ..arm.policy.clone() };
     // Policies that keep a queue are told the room of these workers; all others decide before them.
     let entry = catalogue().find(&policy.name);
-    let keeps_queue =
-        entry.and_then(|entry| catalogue().check(entry, &policy.settings).ok()).is_some_and(|made| made.keeps_queue());
+    let keeps_queue = entry
+        .and_then(|entry| catalogue().check(entry, policy.place, &policy.settings).ok())
+        .is_some_and(|made| made.keeps_queue());
     let workers = if keeps_queue { concurrency(experiment) } else { MOST_AT_ONCE };
     let stage = StageSpec { workers, batch: 1, ..StageSpec::default() };
     TargetSpec {

@@ -135,7 +135,7 @@ pub(super) fn happened(state: &mut State, event: LiveEvent) {
                     Touch::Pause => running.resting = true,
                     Touch::Resume => running.resting = false,
                     Touch::Policy { name, settings, at } => {
-                        running.policy = Some(PolicySpec { name, place: None, settings });
+                        running.policy = Some(PolicySpec::written(name, settings));
                         running.switched = Some(at);
                     }
                     Touch::Machines { .. }

@@ -61,9 +61,7 @@ fn parameters(policy: &PolicySpec) -> BTreeMap<String, Value> {
     if let Some(entry) = catalogue().find(&policy.name) {
         let preset = entry.preset(&policy.settings).ok().flatten();
         all.extend(entry.rows(preset).into_iter().map(|row| (row.name.to_owned(), as_json(&row.default))));
-        if let Ok(place) = entry.place(&policy.settings) {
-            all.insert("scope".to_owned(), Value::from(policy.place.unwrap_or(place).scope()));
-        }
+        all.insert("scope".to_owned(), Value::from(policy.place.unwrap_or(entry.places[0]).scope()));
     }
     all.extend(policy.settings.iter().map(|(key, setting)| (key.clone(), setting_as_json(setting))));
     all

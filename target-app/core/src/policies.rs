@@ -97,13 +97,10 @@ impl Resolved {
     /// have.
     pub fn new(spec: &PolicySpec) -> Result<Self, Unfit> {
         let unfit = |problems| Unfit { name: spec.name.clone(), problems };
-        let (entry, mut settings) =
+        let (entry, settings) =
             catalogue().resolve(&spec.name, &spec.settings).map_err(|problem| unfit(vec![problem]))?;
-        if let Some(place) = spec.place {
-            settings.entry("scope".to_owned()).or_insert_with(|| Setting::Text(place.scope().to_owned()));
-        }
-        let factory = catalogue().check(entry, &settings).map_err(unfit)?;
-        let place = entry.place(&settings).map_err(|problem| unfit(vec![problem]))?;
+        let factory = catalogue().check(entry, spec.place, &settings).map_err(unfit)?;
+        let place = spec.place.unwrap_or(entry.places[0]);
         if matches!(place, Place::Client | Place::Proxy) {
             let message = format!("{} is not a place in the target", place.scope());
             return Err(unfit(vec![Problem { key: "scope".to_owned(), message }]));
@@ -122,26 +119,27 @@ impl Resolved {
             problems: vec![Problem { key: key.to_owned(), message }],
         };
         let resolve = catalogue().resolve(&spec.name, &spec.settings);
-        let (entry, mut settings) =
+        let (entry, settings) =
             resolve.map_err(|problem| Unfit { name: spec.name.clone(), problems: vec![problem] })?;
         if !entry.is_policy() {
             return Err(unfit("policy", "it decides about no requests: it is no policy but a machine".to_owned()));
         }
-        let says_proxy = settings.get("scope") == Some(&Setting::Text("proxy".to_owned()));
-        if says_proxy && entry.places.contains(&Place::Single) && !entry.places.contains(&Place::Proxy) {
-            settings.remove("scope"); // it sits there as at dispatch
-        }
         let offered = [Place::Proxy, Place::Single].into_iter().find(|place| entry.places.contains(place));
-        let usual = offered.or(spec.place).unwrap_or(entry.places[0]);
-        let scope = settings
-            .entry("scope".to_owned())
-            .or_insert_with(|| Setting::Text(spec.place.unwrap_or(usual).scope().to_owned()));
-        let scope = scope.to_string();
-        let factory =
-            catalogue().check(entry, &settings).map_err(|problems| Unfit { name: spec.name.clone(), problems })?;
-        let place = entry.place(&settings).map_err(|problem| unfit(&problem.key, problem.message.clone()))?;
+        let place = match (spec.place, offered) {
+            // It sits there as at dispatch.
+            (Some(Place::Proxy) | None, Some(offered)) => offered,
+            (Some(place), _) => place,
+            (None, None) => entry.places[0],
+        };
+        let factory = catalogue()
+            .check(entry, Some(place), &settings)
+            .map_err(|problems| Unfit { name: spec.name.clone(), problems })?;
         if !matches!(place, Place::Proxy | Place::Single | Place::Accept) {
-            return Err(unfit("scope", format!("{scope} is not a place in a proxy, which has: proxy, single, accept")));
+            let scope = place.scope();
+            return Err(unfit(
+                "scope",
+                format!("{scope:?} is not a place in a proxy, which has: proxy, single, accept"),
+            ));
         }
         if factory.setting(REPORTS) == Some(&Setting::Flag(true)) {
             let nobody = "only services of a tree report what they use, to a quota-server: leave it off";
@@ -181,11 +179,8 @@ impl Resolved {
     /// True if a choice names the senders' side: nothing of a target, but what users, or its own calls, ask before they send.
     #[must_use]
     pub fn is_for_senders(spec: &PolicySpec) -> bool {
-        let Ok((entry, mut settings)) = catalogue().resolve(&spec.name, &spec.settings) else { return false };
-        if let Some(place) = spec.place {
-            settings.entry("scope".to_owned()).or_insert_with(|| Setting::Text(place.scope().to_owned()));
-        }
-        entry.place(&settings) == Ok(Place::Client)
+        let Ok((entry, _)) = catalogue().resolve(&spec.name, &spec.settings) else { return false };
+        entry.place(spec.place) == Ok(Place::Client)
     }
 
     /// Checks a bound that is told what requests will cost, for a plant, which alone knows that.
@@ -199,7 +194,7 @@ impl Resolved {
             let message = "this is no bound that is told what requests will cost".to_owned();
             return Err(unfit(vec![Problem { key: spec.name.clone(), message }]));
         };
-        let factory = catalogue().check(entry, &spec.settings).map_err(unfit)?;
+        let factory = catalogue().check(entry, None, &spec.settings).map_err(unfit)?;
         Ok(Self { entry, factory, place: Place::Single })
     }
 
@@ -389,7 +384,7 @@ mod tests {
     fn a_policy_that_offers_dispatch_may_be_said_to_sit_in_the_proxy() {
         let at_proxy = |name: &str, scope: &str| {
             let settings = Settings::from([("scope".to_owned(), scope.into())]);
-            Resolved::at_proxy(&PolicySpec { name: name.to_owned(), place: None, settings })
+            Resolved::at_proxy(&PolicySpec::written(name, settings))
         };
         assert_eq!(at_proxy("codel", "proxy").expect("as at dispatch").place, Place::Single);
         assert_eq!(at_proxy("gradient2", "proxy").expect("its own place").place, Place::Proxy);

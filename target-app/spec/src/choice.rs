@@ -18,11 +18,12 @@ enum Choice {
 }
 
 pub(crate) fn serialize<S: Serializer>(policy: &PolicySpec, serializer: S) -> Result<S::Ok, S::Error> {
-    match policy {
-        PolicySpec { name, place: None, settings } if settings.is_empty() => name.serialize(serializer),
-        PolicySpec { name, place: None, settings } => BTreeMap::from([(name, shown(settings))]).serialize(serializer),
-        whole => whole.serialize(serializer),
+    let PolicySpec { name, place, mut settings } = policy.clone();
+    settings.extend(place.map(|place| ("scope".to_owned(), place.scope().into())));
+    if settings.is_empty() {
+        return name.serialize(serializer);
     }
+    BTreeMap::from([(name, shown(&settings))]).serialize(serializer)
 }
 
 /// Settings as people write them: 500, not 500.0.
@@ -44,12 +45,11 @@ fn shown(settings: &Settings) -> Value {
 }
 
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PolicySpec, D::Error> {
-    let named = |name, settings| PolicySpec { name, place: None, settings };
     match Choice::deserialize(deserializer).map_err(|_| D::Error::custom(FORM))? {
-        Choice::Name(name) => Ok(named(name, Settings::new())),
+        Choice::Name(name) => Ok(PolicySpec::written(name, Settings::new())),
         Choice::Whole(policy) => Ok(policy),
         Choice::One(one) => match <[_; 1]>::try_from(one.into_iter().collect::<Vec<_>>()) {
-            Ok([(name, settings)]) => Ok(named(name, settings.unwrap_or_default())),
+            Ok([(name, settings)]) => Ok(PolicySpec::written(name, settings.unwrap_or_default())),
             Err(_) => Err(D::Error::custom(FORM)),
         },
     }

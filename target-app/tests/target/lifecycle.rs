@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use controllers::{Place, catalogue::PolicySpec};
 use spec::{TargetSpec, WorkSpec, wire::SetPolicy};
 
 use crate::common::{answer, arashi, emulated, mailbox, policy, spec, start, status};
@@ -94,12 +95,11 @@ fn a_queue_discipline_is_not_switched_on_before_several_stages() {
     let database = dir.path().join("mail.sqlite");
     mailbox(&database);
     let target = start(TargetSpec { app: arashi(&database, &[]), ..spec() });
-    let switch = |stage: Option<&str>, scope: Option<&str>| {
-        let mut policy = policy("codel", &[]);
-        policy.settings.extend(scope.map(|scope| ("scope".to_owned(), scope.into())));
+    let switch = |stage: Option<&str>, place: Option<Place>| {
+        let policy = PolicySpec { place, ..policy("codel", &[]) };
         target.control.set_policy(&SetPolicy { stage: stage.map(str::to_owned), policy })
     };
-    for refused in [switch(None, Some("single")), switch(Some("dispatch"), None)] {
+    for refused in [switch(None, Some(Place::Single)), switch(Some("dispatch"), None)] {
         let refused = refused.unwrap_err().to_string();
         assert!(refused.contains("codel: scope: codel keeps the queue of one stage"), "{refused}");
     }

@@ -138,7 +138,7 @@ fn the_policy_of_a_tasks_own_calls_is_switched_under_load_also_where_there_was_n
     let front = start_task(TaskSpec { name: "front".to_owned(), calls, ..TaskSpec::alone(front) });
     let put = |stage: Option<&str>, name: &str, settings: &[(&str, f64)]| {
         let mut policy = policy(name, settings);
-        policy.settings.insert("scope".to_owned(), "client".into());
+        policy.place = Some(controllers::Place::Client);
         front.control.set_policy(&SetPolicy { stage: stage.map(str::to_owned), policy })
     };
     let refused = |gauges: &Gauges| gauges.calls.made[0].counts.refused_locally;

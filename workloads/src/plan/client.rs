@@ -1,7 +1,7 @@
 pub use controllers::site::ClientScope;
 use controllers::{
     Entry, Objective, Place, Settings,
-    catalogue::{Factory, Problem, Setting},
+    catalogue::{Factory, Problem},
 };
 use installed::catalogue;
 use serde::{Deserialize, Serialize};
@@ -57,11 +57,8 @@ impl ClientSpec {
             problems.push(problem("scope", "a group has at least one user".to_owned()));
         }
         // A composition checks its parts for the place.
-        let mut at_client = settings;
-        if entry.places.contains(&Place::Client) {
-            at_client.entry("scope".to_owned()).or_insert_with(|| Setting::Text(Place::Client.scope().to_owned()));
-        }
-        match catalogue().check(entry, &at_client) {
+        let at_client = Some(Place::Client).filter(|place| entry.places.contains(place));
+        match catalogue().check(entry, at_client, &settings) {
             Ok(factory) if problems.is_empty() => Ok((entry, factory)),
             Ok(_) => Err(problems),
             Err(more) => {

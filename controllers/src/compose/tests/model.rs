@@ -31,8 +31,7 @@ fn compositions(place: Place) -> Vec<Settings> {
                 }
                 let named = [("limit", limit), ("select", select), ("queue", queue)];
                 let parts = named.into_iter().filter_map(|(key, name)| Some((key, Setting::from(name?))));
-                let scope = ("scope", Setting::from(place.scope()));
-                all.push(settings(parts.chain([scope])));
+                all.push(settings(parts));
             }
         }
     }
@@ -55,7 +54,7 @@ fn no_two_parts_of_a_composition_have_a_gauge_of_one_name() {
         assert!(all.len() > 10, "{place:?}: {}", all.len());
         for composition in all {
             // What cannot go together for another reason is not looked at.
-            let Ok(factory) = catalogue.check(entry, &composition) else { continue };
+            let Ok(factory) = catalogue.check(entry, Some(place), &composition) else { continue };
             let mut names = BTreeSet::new();
             factory.policy(&site(place, TARGET)).unwrap().gauges(&mut |gauge, _| {
                 assert!(names.insert(gauge), "{composition:?} has two gauges {gauge:?}");
@@ -76,7 +75,7 @@ proptest! {
         let all = compositions(place);
         let composition = which.get(&all);
         let entry = Catalogue::built_in().find("compose").unwrap();
-        if Catalogue::built_in().check(entry, composition).is_ok() {
+        if Catalogue::built_in().check(entry, Some(place), composition).is_ok() {
             let first = run(composition, place, &codes);
             prop_assert_eq!(first, run(composition, place, &codes), "the same twice");
         }

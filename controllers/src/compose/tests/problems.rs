@@ -92,7 +92,7 @@ fn settings_of_parts_are_checked_where_they_are_written() {
 fn a_preset_names_a_part_too() {
     let settings = composition(&[("queue", "folly".into())]);
     let catalogue = Catalogue::built_in();
-    let factory = catalogue.check(catalogue.find("compose").unwrap(), &settings).unwrap();
+    let factory = catalogue.check(catalogue.find("compose").unwrap(), None, &settings).unwrap();
     assert!(factory.keeps_queue());
     assert_eq!(factory.setting("max"), Some(&1000_u32.into()), "the part's");
     assert_eq!(factory.setting("law"), Some(&"folly".into()));

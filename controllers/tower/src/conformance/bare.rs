@@ -80,7 +80,7 @@ fn site(place: Place) -> Site {
 impl Host {
     fn new(setup: &Setup) -> Self {
         let entry = recorded(setup.of);
-        let factory: Factory = entry.check_among(&setup.settings, Catalogue::built_in()).unwrap();
+        let factory: Factory = entry.check_among(None, &setup.settings, Catalogue::built_in()).unwrap();
         let has = |place| entry.places.contains(&place);
         let place = [Place::Single, Place::Client, Place::Proxy].into_iter().find(|place| has(*place)).unwrap();
         if setup.at_client || place == Place::Client {
@@ -127,7 +127,7 @@ impl Bare {
     fn replace(&mut self) {
         let at_client = matches!(self.host, Host::Clients(..));
         let entry = recorded(Catalogue::built_in().find(if at_client { "throttle" } else { "concurrency" }).unwrap());
-        let factory = entry.check_among(&tight(entry.name), Catalogue::built_in()).unwrap();
+        let factory = entry.check_among(None, &tight(entry.name), Catalogue::built_in()).unwrap();
         match &mut self.host {
             Host::Gate(gate) => {
                 let policy = factory.policy(&site(Place::Single)).unwrap();

@@ -89,7 +89,7 @@ impl ArmPlan {
 /// The percentile that a policy holds against its target, if it does: a parameter of all but the M/M/1 model, which is
 /// written for the 90th.
 pub(super) fn steers_by(policy: &PolicySpec) -> Option<f64> {
-    let factory = catalogue().check(catalogue().find(&policy.name)?, &policy.settings).ok()?;
+    let factory = catalogue().check(catalogue().find(&policy.name)?, policy.place, &policy.settings).ok()?;
     match policy.name.as_str() {
         "mm1" => Some(90.0),
         _ => factory.setting("percentile")?.number(),

@@ -147,7 +147,7 @@ impl Experiment {
 /// A parameter of a policy with this name, as set or by default.
 fn setting(policy: &PolicySpec, name: &str, parameter: &str) -> Option<Setting> {
     let entry = catalogue().find(&policy.name).filter(|_| policy.name == name)?;
-    catalogue().check(entry, &policy.settings).ok()?.setting(parameter).cloned()
+    catalogue().check(entry, policy.place, &policy.settings).ok()?.setting(parameter).cloned()
 }
 
 fn number(policy: &PolicySpec, name: &str, parameter: &str) -> Option<f64> {

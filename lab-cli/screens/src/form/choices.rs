@@ -109,8 +109,9 @@ pub(super) fn checked(name: &str, settings: Settings, at: Option<String>) -> Res
     if !policies().any(|known| known.name == entry.name) {
         return Err(format!("{name} does not sit in a service: up and down show those that do"));
     }
+    let PolicySpec { place, settings: own, .. } = PolicySpec::written(name, resolved);
     catalogue()
-        .check(entry, &resolved)
+        .check(entry, place, &own)
         .map_err(|problems| problems.first().map_or_else(String::new, ToString::to_string))?;
     Ok(Touch::Policy { name: name.to_owned(), settings, at })
 }

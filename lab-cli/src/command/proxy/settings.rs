@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use controllers::catalogue::Setting;
+use controllers::catalogue::{PolicySpec, Setting};
 use proxy::read_settings;
 use spec::{
     proxy::{LogLevel, ProxySpec},
@@ -85,6 +85,9 @@ fn set_typed(spec: &mut ProxySpec, args: &ProxyArgs) -> Result<(), Failure> {
             spec.policy.settings.insert(key.to_owned(), value);
         }
     }
+    let PolicySpec { name, place, settings } = spec.policy.clone();
+    spec.policy = PolicySpec::written(name, settings);
+    spec.policy.place = spec.policy.place.or(place);
     if let Some(room) = &mut spec.waiting_room
         && !of_room.is_empty()
     {

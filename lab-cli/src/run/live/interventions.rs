@@ -14,10 +14,7 @@ use std::{
 };
 
 use analysis::live::{LiveEvent, NOT_DONE, Touch};
-use controllers::{
-    Class, Place,
-    catalogue::{PolicySpec, Setting},
-};
+use controllers::{Class, Place, catalogue::PolicySpec};
 use live_service::control::client::ControlError;
 use service_core::policies::Resolved;
 use spec::wire::{InjectFault, SetMachines, SetPolicy};
@@ -203,7 +200,7 @@ impl InterventionTargets {
     fn carry_out(&self, touch: &Touch) -> Result<(), NotDone> {
         match touch {
             Touch::Policy { name, settings, at } => {
-                let policy = PolicySpec { name: name.clone(), place: None, settings: settings.clone() };
+                let policy = PolicySpec::written(name, settings.clone());
                 self.policy(policy, at.as_deref())
             }
             Touch::Machines { machines, at } => everywhere(self.spots(at.as_deref())?.into_iter().map(|spot| {
@@ -227,23 +224,21 @@ impl InterventionTargets {
     }
 
     fn policy(&self, mut policy: PolicySpec, at: Option<&str>) -> Result<(), NotDone> {
-        let placed = |policy: &mut PolicySpec, scope: &str| {
-            policy.settings.insert("scope".to_owned(), Setting::Text(scope.to_owned()));
-        };
-        let place = at.filter(|at| Place::ALL.iter().any(|place| place.scope() == *at));
-        place.iter().for_each(|scope| placed(&mut policy, scope));
+        let named = |at: &str| Place::ALL.into_iter().find(|place| place.scope() == at);
+        let place = at.and_then(named);
+        policy.place = place.or(policy.place);
         let at = at.filter(|_| place.is_none());
         // What sits before a service of one's own sits in the lab's proxy.
         let in_proxy = || self.controls.ports().iter().any(|port| port.policy.place == Some(Place::Proxy));
-        let is_for_senders = place == Some(Place::Client.scope()) || Resolved::is_for_senders(&policy) && !in_proxy();
+        let is_for_senders = place == Some(Place::Client) || Resolved::is_for_senders(&policy) && !in_proxy();
         if at.is_none() && is_for_senders {
             let PolicySpec { name: policy, settings, .. } = policy;
             return self.command(UserCommand::Client(ClientSpec { policy, settings, ..self.client.clone() }));
         }
         everywhere(self.spots(at)?.into_iter().map(|Spot { port, mut stage }| {
             let mut policy = policy.clone();
-            if let Some(scope) = stage.take_if(|stage| Place::ALL.iter().any(|place| place.scope() == stage)) {
-                placed(&mut policy, &scope);
+            if let Some(place) = stage.as_deref().and_then(named) {
+                (policy.place, stage) = (Some(place), None);
             }
             port.control.set_policy(&SetPolicy { stage, policy }).map_err(|error| NotDone::at(&port.prefix, &error))
         }))
