@@ -29,7 +29,7 @@ pub use compare::{CompareArgs, CompareOutput, FailIf, UndecidedIs};
 pub use init::InitArgs;
 pub use load::{LoadArgs, LoadOutput, RateArgs, RequestArgs, TransportArgs};
 pub use output::Output;
-pub use past_runs::{HistoryArgs, RecheckArgs, ReportArgs, ReportFormat};
+pub use past_runs::{HistoryArgs, RecheckArgs, RecommendArgs, ReportArgs, ReportFormat};
 pub use policies::{NewPolicyArgs, PoliciesArgs, PolicyKind};
 pub use proxy::{Log, ProxyArgs, ProxyCommand, SetArgs};
 pub use replay::{By, ReplayArgs};
@@ -74,6 +74,8 @@ pub enum LabCommand {
     Reproduce(ReproduceArgs),
     /// Verdicts between runs, or between the arms of one.
     Compare(CompareArgs),
+    /// Says which policy to deploy, how, at what price and how sure that is.
+    Recommend(RecommendArgs),
     /// Computes every figure and verdict of a run again from its files, and says which differ.
     Recheck(RecheckArgs),
     /// Writes a report of a run.

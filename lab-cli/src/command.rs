@@ -32,6 +32,7 @@ mod proxy;
 #[cfg(feature = "live")]
 mod ready;
 mod recheck;
+mod recommend;
 #[cfg(feature = "live")]
 mod replay;
 mod report;
@@ -80,6 +81,7 @@ pub fn dispatch(cli: Cli) -> CommandResult {
         Some(LabCommand::Tune(args)) => tune::tune(&args),
         Some(LabCommand::Reproduce(args)) => reproduce::reproduce(&args),
         Some(LabCommand::Compare(args)) => compare::compare(&args),
+        Some(LabCommand::Recommend(args)) => recommend::recommend(&args),
         Some(LabCommand::Recheck(args)) => recheck::recheck(&args),
         Some(LabCommand::Report(args)) => report::report(&args),
         Some(LabCommand::History(args)) => history::history(&args),

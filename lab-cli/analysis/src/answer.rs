@@ -26,7 +26,7 @@ mod verdict;
 pub use figures::measured_percentile;
 
 use columns::columns;
-use counted_runs::CountedRuns;
+pub(crate) use counted_runs::CountedRuns;
 use figures::{classes, figures};
 use middle::of_values;
 

@@ -25,6 +25,7 @@ pub mod live;
 pub mod manifest;
 mod oracle_share;
 pub mod recheck;
+pub mod recommend;
 pub mod record;
 pub mod report;
 pub mod run_file;

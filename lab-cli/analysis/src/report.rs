@@ -3,6 +3,7 @@
 use std::{cmp::Reverse, fmt::Write};
 
 use crate::{
+    recommend::{Recommendation, recommendation},
     summary::{Arm, GateFinding, Joined, Measured, PhaseSummary, RunSummary, verdict_and_codes},
     text::{percent, rate, scrubbed, table::Table},
 };
@@ -40,6 +41,7 @@ pub fn text(summary: &RunSummary, details: bool) -> String {
         thresholds(summary),
         if details { self::details(summary) } else { String::new() },
         verdict(summary),
+        lines("recommendation", recommendation(summary).iter().flat_map(Recommendation::lines)),
     ];
     joined(parts)
 }

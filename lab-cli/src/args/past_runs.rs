@@ -52,6 +52,17 @@ pub enum ReportFormat {
     Text,
 }
 
+/// `lab recommend`.
+#[derive(Debug, Args)]
+pub struct RecommendArgs {
+    /// An experiment, by file or id, which is run in virtual time for it; or a run: its folder, or its name below runs/.
+    #[arg(value_name = "FILE|RUN")]
+    pub of: String,
+    /// Form of the result on standard output.
+    #[arg(long, value_enum, default_value_t = Output::Text)]
+    pub output: Output,
+}
+
 /// `lab history`.
 #[derive(Debug, Args)]
 pub struct HistoryArgs {

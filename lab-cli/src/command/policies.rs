@@ -9,11 +9,16 @@ use controllers::{
 use installed::catalogue;
 use serde::Serialize;
 
+mod shelves;
+
+pub use shelves::FIRST;
+
 use super::stdout::print_as;
 use crate::{
     args,
     exit::{CommandResult, Failure},
 };
+use shelves::{OWN, SHELVES, shelf_of};
 
 pub fn policies(args: &args::PoliciesArgs) -> CommandResult {
     let entries: Vec<(&Entry, Option<&Preset>)> = match &args.name {
@@ -88,7 +93,6 @@ impl Shown {
     }
 }
 
-const POLICIES: &str = "Policies (arms of an experiment)";
 const MACHINES: &str = "Machines (target.machines)";
 const BOUNDS: &str = "Bounds (arms of an experiment in virtual time)";
 
@@ -96,7 +100,7 @@ const BOUNDS: &str = "Bounds (arms of an experiment in virtual time)";
 fn title_of(entry: &Entry) -> &'static str {
     match entry.bound() {
         Some(_) => BOUNDS,
-        None if entry.is_policy() => POLICIES,
+        None if entry.is_policy() => SHELVES.get(shelf_of(entry.name)).map_or(OWN, |shelf| shelf.title),
         None => MACHINES,
     }
 }
@@ -105,12 +109,17 @@ fn list() -> String {
     let entries = catalogue().entries();
     let width = entries.clone().map(|entry| entry.name.len()).max().unwrap_or(0);
     let mut text = String::new();
-    for title in [POLICIES, MACHINES, BOUNDS] {
-        let of_kind: Vec<_> = entries.clone().filter(|entry| title_of(entry) == title).collect();
+    let _ = writeln!(text, "Policies (arms of an experiment)");
+    for title in SHELVES.iter().map(|shelf| shelf.title).chain([OWN, MACHINES, BOUNDS]) {
+        let mut of_kind: Vec<_> = entries.clone().filter(|entry| title_of(entry) == title).collect();
         if of_kind.is_empty() {
             continue;
         }
-        let _ = writeln!(text, "{title}");
+        let place =
+            |entry: &&Entry| SHELVES.iter().find_map(|shelf| shelf.names.iter().position(|name| *name == entry.name));
+        of_kind.sort_by_key(place);
+        let head = if [MACHINES, BOUNDS].contains(&title) { title.to_owned() } else { format!(" {title}") };
+        let _ = writeln!(text, "{head}");
         for entry in of_kind {
             let _ = writeln!(text, "  {:width$}  {}", entry.name, entry.about);
         }

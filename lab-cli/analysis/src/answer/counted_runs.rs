@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Runs of arms that figures are made of: those that count in comparisons, or all of an arm that has none.
-pub(super) struct CountedRuns<'a> {
+pub(crate) struct CountedRuns<'a> {
     pub arms: Vec<&'a Arm>,
 }
 

@@ -12,6 +12,7 @@ use super::{
 use crate::{
     answer::{NO_CONCLUSION, table},
     judge::compare::words::{chance, in_words},
+    recommend::recommendation,
     summary::Comparison,
     text::{percent, rate, scrubbed, table::Table},
 };
@@ -85,6 +86,10 @@ fn answer(run: &RunFiles, text: &mut String) {
     if !figures.rows.is_empty() {
         put(&figures, text);
         let _ = writeln!(text, "\n{}.\n", escaped(&table::caption(&found)));
+    }
+    if let Some(recommended) = recommendation(&run.summary) {
+        let lines: String = recommended.lines().iter().map(|line| format!("- {}\n", escaped(line))).collect();
+        let _ = writeln!(text, "Recommendation\n\n{lines}");
     }
 }
 

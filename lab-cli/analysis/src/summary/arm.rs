@@ -132,7 +132,7 @@ impl Arm {
 }
 
 /// The names of arms, each once.
-pub fn arm_names(arms: &[Arm]) -> Vec<&str> {
+pub fn arm_names<'a>(arms: impl IntoIterator<Item = &'a Arm>) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
     for arm in arms {
         if !names.contains(&arm.shown_name()) {

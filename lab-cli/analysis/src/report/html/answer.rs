@@ -12,6 +12,7 @@ use crate::{
         },
     },
     chart::palette::swatch,
+    recommend::recommendation,
     report::RunFiles,
     summary::{AnswerColumn, ArmAnswer, ArmVerdictWord, BlockMedian, ColumnFigures, RunAnswer},
     text::{percent, rate, time},
@@ -30,6 +31,10 @@ pub fn section(run: &RunFiles) -> Markup {
             @let said = answer.arms.iter().enumerate().filter_map(|(number, arm)| Some((number, arm.sentence.as_ref()?)));
             ul.headline { @for (number, sentence) in said { li { (swatch(number)) span { (shown(sentence)) } } } }
             @if !answer.columns.is_empty() { (table(&answer)) }
+            @if let Some(recommended) = recommendation(&run.summary) {
+                h3 { "Recommendation" }
+                ul { @for line in recommended.lines() { li { (shown(&line)) } } }
+            }
         }
     }
 }

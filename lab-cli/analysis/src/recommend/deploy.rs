@@ -1,0 +1,72 @@
+//! Ways to deploy an arm's policy: commands and code.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use controllers::{Entry, Place, catalogue::shown_time};
+use installed::catalogue;
+use serde_json::Value;
+
+use crate::summary::{Arm, LatencyObjective};
+
+/// One way each: before a service, and in it; on the users' side where the arm has a policy there. Empty: it has none.
+pub(super) fn ways(arm: &Arm, objective: &LatencyObjective) -> Vec<String> {
+    let mut ways = Vec::new();
+    if let Some(client) = &arm.client {
+        let layer = layer("client", &client.policy, &client.parameters);
+        ways.push(format!("on the callers' side ({}), {layer}", client.scope));
+    }
+    let Some(entry) = catalogue().find(&arm.policy).filter(|entry| entry.name != "none") else { return ways };
+    let placed = |places: &[Place]| places.iter().any(|place| entry.places.contains(place));
+    let scope = arm.parameters.get("scope").and_then(Value::as_str);
+    if scope == Some(Place::Client.scope()) {
+        ways.push(format!("on the callers' side, {}", layer("client", &arm.policy, &arm.parameters)));
+        return ways;
+    }
+    if placed(&[Place::Proxy, Place::Single, Place::Accept]) {
+        let settings: String = changed(entry, &arm.parameters)
+            .iter()
+            .map(|(key, value)| format!(" --set {}", quoted(&format!("{key}={value}"))))
+            .collect();
+        let objective = shown_time(Duration::from_micros((objective.response_time_ms * 1e3).round() as u64));
+        ways.push(format!("lab proxy --to URL --policy {} --objective {objective}{settings}", arm.policy));
+    }
+    if placed(&[Place::Proxy, Place::Single]) {
+        ways.push(format!("in a service, {}", layer("new", &arm.policy, &arm.parameters)));
+    }
+    if ways.is_empty() {
+        ways.push(format!("in each stage of a service of stages: {}", arm.policy));
+    }
+    ways
+}
+
+/// The tower layer.
+fn layer(constructor: &str, policy: &str, parameters: &BTreeMap<String, Value>) -> String {
+    let settings = catalogue().find(policy).map(|entry| changed(entry, parameters)).unwrap_or_default();
+    let argument = |value: &str| if value.parse::<f64>().is_ok() { value.to_owned() } else { format!("{value:?}") };
+    let settings: String = settings.iter().map(|(key, value)| format!(".set({key:?}, {})", argument(value))).collect();
+    format!("tower_admission::AdmissionLayer::{constructor}({policy:?}){settings}")
+}
+
+/// Parameters that are not the policy's defaults.
+fn changed(entry: &Entry, parameters: &BTreeMap<String, Value>) -> Vec<(String, String)> {
+    let defaults: BTreeMap<&str, String> = entry.rows(None).into_iter().map(|row| (row.name, row.default)).collect();
+    let text = |value: &Value| match (value.as_str(), value.as_f64()) {
+        (Some(text), _) => text.to_owned(),
+        (None, Some(number)) => number.to_string(),
+        (None, None) => value.to_string(),
+    };
+    let is_default = |key: &str, value: &str| {
+        let default = defaults.get(key).map(String::as_str);
+        let number = |text: &str| text.parse::<f64>().ok();
+        default == Some(value)
+            || default.is_some_and(|default| number(default).is_some() && number(default) == number(value))
+    };
+    let own = parameters.iter().filter(|(key, _)| !["scope", "preset"].contains(&key.as_str()) && !key.contains('.'));
+    own.map(|(key, value)| (key.clone(), text(value))).filter(|(key, value)| !is_default(key, value)).collect()
+}
+
+/// An argument as a shell takes it.
+fn quoted(argument: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "=_-./:%".contains(c);
+    if argument.chars().all(plain) { argument.to_owned() } else { format!("'{}'", argument.replace('\'', "'\\''")) }
+}

@@ -1,0 +1,83 @@
+//! Made runs of three phases.
+
+use super::*;
+use crate::summary::{LatencyObjective, Measured, Measures, PhaseSummary, Validity};
+
+const PHASES: [(&str, PhaseRole, f64); 3] =
+    [("before", PhaseRole::Calm, 70.0), ("spike", PhaseRole::Overload, 200.0), ("after", PhaseRole::After, 70.0)];
+
+fn arm(policy: &str, block: u32, goodput: [f64; 3]) -> Arm {
+    let phase = |((name, role, load), goodput): ((&str, PhaseRole, f64), f64)| PhaseSummary {
+        name: name.to_owned(),
+        seconds: 30.0,
+        measures: Measures { role: Some(role), ..Measures::default() },
+        measured: Measured { sent: 100, offered_per_s: load, goodput_per_s: goodput, ..Measured::default() },
+        ..PhaseSummary::default()
+    };
+    let phases = PHASES.into_iter().zip(goodput).map(phase).collect();
+    Arm { policy: policy.to_owned(), block, valid: true, phases, ..Arm::default() }
+}
+
+fn run(arms: Vec<Arm>) -> RunSummary {
+    let objective = LatencyObjective { percentile: 90.0, response_time_ms: 200.0 };
+    RunSummary { verdict: Validity::Valid, valid: true, objective, arms, ..RunSummary::default() }
+}
+
+fn three(block: u32) -> [Arm; 3] {
+    let mut vegas = arm("vegas", block, [70.0, 90.0, 35.0]);
+    vegas.parameters = [("scope".to_owned(), "single".into()), ("limit_max".to_owned(), 50.0.into())].into();
+    [arm("none", block, [70.0, 10.0, 7.0]), arm("aimd", block, [63.0, 81.0, 70.0]), vegas]
+}
+
+#[test]
+fn the_arm_whose_worst_phase_is_best_is_recommended_with_its_price() {
+    let found = recommendation(&run(three(1).into())).expect("there is a choice");
+    // aimd: .9, .9, 1; vegas: 1, 1, .5; none: 1, .11, .1.
+    assert_eq!((found.worst.arm.as_str(), found.worst.share), ("aimd", 0.9));
+    assert_eq!(found.next, PhaseShare { arm: "vegas".to_owned(), phase: "after".to_owned(), share: 0.5 });
+    assert!((found.price_in_calm.unwrap() - 0.1).abs() < 1e-9);
+    assert_eq!((found.blocks, found.first_in), (1, 1));
+    let behind: Vec<_> = found.behind.iter().map(|one| (one.phase.as_str(), one.arm.as_str())).collect();
+    assert_eq!(behind, [("before", "none"), ("spike", "vegas")]);
+    assert_eq!(found.deploy[0], "lab proxy --to URL --policy aimd --objective 200ms");
+    assert!(
+        found.lines()[0].starts_with(
+            "Deploy aimd: in its worst phase (before) it serves 90 % of what the best arm does; vegas comes next"
+        ),
+        "{:?}",
+        found.lines()
+    );
+}
+
+#[test]
+fn blocks_in_which_another_arm_is_first_make_it_less_sure() {
+    let mut arms: Vec<Arm> = (1..=5).flat_map(three).collect();
+    arms[14] = arm("vegas", 5, [70.0, 90.0, 70.0]);
+    let found = recommendation(&run(arms)).expect("there is a choice");
+    assert_eq!((found.worst.arm.as_str(), found.blocks, found.first_in), ("aimd", 5, 4));
+}
+
+#[test]
+fn settings_that_are_not_defaults_are_part_of_the_way() {
+    let mut arms = three(1).to_vec();
+    arms.remove(1);
+    let found = recommendation(&run(arms)).expect("there is a choice");
+    let proxy = "lab proxy --to URL --policy vegas --objective 200ms --set limit_max=50";
+    let layer = "in a service, tower_admission::AdmissionLayer::new(\"vegas\").set(\"limit_max\", 50)";
+    assert_eq!(found.deploy, [proxy, layer]);
+}
+
+#[test]
+fn where_no_arm_is_better_than_none_nothing_is_to_be_deployed() {
+    let arms = vec![arm("none", 1, [70.0; 3]), arm("aimd", 1, [63.0; 3])];
+    let found = recommendation(&run(arms)).expect("there is a choice");
+    assert_eq!(found.deploy, [""; 0]);
+    assert!(found.lines()[0].starts_with("Deploy nothing: none is as good as any arm"), "{:?}", found.lines());
+}
+
+#[test]
+fn without_a_choice_or_a_conclusion_there_is_none() {
+    let alone = run(vec![arm("none", 1, [70.0; 3])]);
+    let invalid = RunSummary { valid: false, ..run(three(1).into()) };
+    assert_eq!((recommendation(&alone), recommendation(&invalid)), (None, None));
+}

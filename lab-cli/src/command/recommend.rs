@@ -1,0 +1,72 @@
+//! `lab recommend`: the policy to deploy, from a run, or from an experiment that is run for it in virtual time.
+
+use std::path::Path;
+
+use analysis::{Recorded, recommend::recommendation, report::RunFiles, summary::RunSummary};
+use experiment::{Changes, Experiment, Library, Repeat};
+
+use super::{experiment_file::read_experiment, failure::failed, policies, stdout::print_as};
+use crate::{
+    args,
+    exit::{CommandResult, Failure},
+    run::{Cpus, Interventions, RunRequest, Sinks, StopSignal, conduct, progress::ProgressLines},
+    screens::restore,
+    store::find_run,
+};
+
+/// Blocks of the run that is made: with six a sign test can decide at 5 %.
+const BLOCKS: u32 = 6;
+
+pub fn recommend(args: &args::RecommendArgs) -> CommandResult {
+    let is_experiment = Library::find(&args.of).is_some() || Path::new(&args.of).is_file();
+    let summary = if is_experiment { computed(&args.of)? } else { of_run(&args.of)? };
+    let Some(found) = recommendation(&summary) else {
+        let why = if summary.valid {
+            "a recommendation needs two arms that serve something, compared by goodput"
+        } else {
+            "the run is INVALID, and no conclusion may be drawn from it"
+        };
+        return Err(Failure::because(format!("{}: {why}", args.of)));
+    };
+    print_as(args.output, &found, || found.lines().iter().map(|line| format!("{line}\n")).collect())
+}
+
+fn of_run(name: &str) -> Result<RunSummary, Failure> {
+    let folder = find_run(name).map_err(Failure::usage)?;
+    match RunFiles::read(&folder)? {
+        Some(run) => Ok(run.summary),
+        None => Err(Failure::because(format!("{} {}", folder.display(), Recorded::read(&folder)?.why_no_summary()))),
+    }
+}
+
+/// Runs the file's arms, and those that are worth a try before any service.
+fn computed(name: &str) -> Result<RunSummary, Failure> {
+    let written = read_experiment(name, &Changes { virtual_time: true, ..Changes::default() })?;
+    let arms = written.arms.iter().map(|arm| arm.label.clone());
+    let missing = policies::FIRST.into_iter().filter(|name| !has(&written, name)).map(str::to_owned);
+    let changes = Changes {
+        policies: arms.chain(missing).collect(),
+        repeat: Some(Repeat::Times(BLOCKS)),
+        virtual_time: true,
+        ..Changes::default()
+    };
+    let experiment = read_experiment(name, &changes)?;
+    let stop = StopSignal::listen(restore).map_err(Failure::because)?;
+    let mut sinks = Sinks::default();
+    sinks.add(ProgressLines::default());
+    let (cpus, touches) = (Cpus::choose(), Interventions::default());
+    let request = RunRequest {
+        experiment: &experiment,
+        out: None,
+        cpus: &cpus,
+        virtual_time: true,
+        live_view: false,
+        fail_fast: false,
+        touches: &touches,
+    };
+    Ok(conduct(request, &mut sinks, &stop).map_err(|failure| failed(&failure))?.summary)
+}
+
+fn has(experiment: &Experiment, policy: &str) -> bool {
+    experiment.arms.iter().any(|arm| arm.policy_name() == policy || arm.label == policy)
+}
