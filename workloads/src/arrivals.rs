@@ -4,17 +4,16 @@ use std::time::Duration;
 
 use controllers::{Random, Seeded, Timestamp};
 
-use crate::plan::ArrivalLaw;
+use crate::{plan::ArrivalLaw, rate_path::RatePath};
 
-/// Open arrivals within one phase, at a rate that changes linearly.
+/// Open arrivals within one phase, at a rate that changes.
 ///
 /// Arrival k happens when the cumulative rate reaches a mark: k - 1/2 for even spacing, the sum of k unit exponentials
 /// for a Poisson process (inversion of the cumulative rate; Çinlar, "Introduction to Stochastic Processes", 1975,
 /// section 4.7).
 #[derive(Debug, Clone)]
 pub struct OpenArrivals {
-    from_per_s: f64,
-    to_per_s: f64,
+    rate: RatePath,
     law: ArrivalLaw,
     begins: Timestamp,
     lasts: Duration,
@@ -26,9 +25,9 @@ pub struct OpenArrivals {
 impl OpenArrivals {
     /// Arrivals from `begins`, for as long as `lasts`.
     #[must_use]
-    pub fn new(from_per_s: f64, to_per_s: f64, law: ArrivalLaw, begins: Timestamp, lasts: Duration, seed: u64) -> Self {
+    pub fn new(rate: RatePath, law: ArrivalLaw, begins: Timestamp, lasts: Duration, seed: u64) -> Self {
         let random = Seeded::new(seed);
-        let mut arrivals = Self { from_per_s, to_per_s, law, begins, lasts, random, mark: 0.0, next: None };
+        let mut arrivals = Self { rate, law, begins, lasts, random, mark: 0.0, next: None };
         arrivals.mark = match law {
             ArrivalLaw::Constant => 0.5,
             ArrivalLaw::Poisson => arrivals.random.exponential(1.0),
@@ -43,19 +42,12 @@ impl OpenArrivals {
         self.next
     }
 
-    /// The time at which the cumulative rate reaches the mark: the smaller root of (b-a)/(2T) t^2 + a t = mark, in the
-    /// form without cancellation.
     fn when(&self) -> Option<Timestamp> {
         let lasts = self.lasts.as_secs_f64();
         if lasts <= 0.0 {
             return None;
         }
-        let under_root =
-            self.from_per_s * self.from_per_s + 2.0 * (self.to_per_s - self.from_per_s) / lasts * self.mark;
-        if under_root < 0.0 {
-            return None;
-        }
-        let seconds = 2.0 * self.mark / (self.from_per_s + under_root.sqrt());
+        let seconds = self.rate.when(self.mark)?;
         (seconds < lasts).then(|| self.begins + Duration::from_secs_f64(seconds))
     }
 }
@@ -155,7 +147,8 @@ mod tests {
     use super::*;
 
     fn open(from: f64, to: f64, law: ArrivalLaw, secs: u64) -> OpenArrivals {
-        OpenArrivals::new(from, to, law, Timestamp::from_secs(1), Duration::from_secs(secs), 7)
+        let line = RatePath::Line { from, to, seconds: secs as f64 };
+        OpenArrivals::new(line, law, Timestamp::from_secs(1), Duration::from_secs(secs), 7)
     }
 
     fn millis(arrivals: impl Iterator<Item = Timestamp>) -> Vec<u64> {
@@ -177,6 +170,17 @@ mod tests {
         mirrored.reverse();
         let expected: Vec<u64> = ramp.iter().map(|at| 4000 - at).collect();
         assert_eq!(mirrored, expected);
+    }
+
+    #[test]
+    fn a_sine_reaches_its_marks() {
+        // Rate 2 + 2 sin(2π t / 4) over 4 s: until the crest at 1 s 2 + 4/π = 3.27 are expected, until 2 s 4 + 8/π = 6.55,
+        // until the trough at 3 s 6 + 4/π = 7.27, until 4 s 8.
+        let sine = RatePath::Sine { mean: 2.0, amplitude: 2.0, period: 4.0 };
+        let (begins, lasts) = (Timestamp::ZERO, Duration::from_secs(4));
+        let times = millis(OpenArrivals::new(sine, ArrivalLaw::Constant, begins, lasts, 7));
+        let within = |from, to| times.iter().filter(|at| (from..to).contains(*at)).count();
+        assert_eq!([within(0, 1000), within(1000, 2000), within(2000, 3000), within(3000, 4000)], [3, 4, 0, 1]);
     }
 
     #[test]

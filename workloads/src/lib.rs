@@ -15,6 +15,7 @@ pub mod mail;
 pub mod page;
 pub mod persona;
 pub mod plan;
+pub mod rate_path;
 pub mod replay;
 pub mod schedule;
 pub mod script;

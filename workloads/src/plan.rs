@@ -30,6 +30,7 @@ pub use users::{MailUsers, UrlRequest, UrlUsers, Users};
 use crate::{
     background::BackgroundRole,
     headers::{CRITICALITY, CUSTOMER},
+    rate_path::RatePath,
     replay::{Pace, ReplaySessions},
 };
 
@@ -234,6 +235,20 @@ pub enum Load {
         /// Their class.
         class: Class,
     },
+    /// Open: single requests, as [`Requests`](Self::Requests), at a rate that follows a sine from its mean upwards.
+    Wave {
+        /// Mean, requests a second.
+        mean_per_s: f64,
+        /// Highest deviation from it.
+        amplitude_per_s: f64,
+        /// Time from crest to crest.
+        #[serde(with = "controllers::millis")]
+        period: Duration,
+        /// The distribution of their gaps.
+        law: ArrivalLaw,
+        /// Their class.
+        class: Class,
+    },
     /// Recorded sessions, at their recorded starts. They bring their own classes.
     Replay {
         /// The sessions that start within the phase; times count from the run's start.
@@ -284,9 +299,26 @@ impl Load {
             Self::Users { class, .. }
             | Self::Sessions { class, .. }
             | Self::Requests { class, .. }
+            | Self::Wave { class, .. }
             | Self::Present { class, .. }
             | Self::Churn { class, .. } => std::slice::from_ref(class),
             Self::Replay { classes, .. } => classes,
+        }
+    }
+
+    /// Rate and law of arrivals in a phase of this length, if they come at a rate.
+    #[must_use]
+    pub fn rate(&self, lasts: Duration) -> Option<(RatePath, ArrivalLaw)> {
+        match *self {
+            Self::Sessions { from_per_s, to_per_s, law, .. }
+            | Self::Requests { from_per_s, to_per_s, law, .. }
+            | Self::Churn { from_per_s, to_per_s, law, .. } => {
+                Some((RatePath::Line { from: from_per_s, to: to_per_s, seconds: lasts.as_secs_f64() }, law))
+            }
+            Self::Wave { mean_per_s: mean, amplitude_per_s: amplitude, period, law, .. } => {
+                Some((RatePath::Sine { mean, amplitude, period: period.as_secs_f64() }, law))
+            }
+            Self::Users { .. } | Self::Replay { .. } | Self::Present { .. } => None,
         }
     }
 
@@ -297,7 +329,11 @@ impl Load {
             Self::Users { from, to, .. } => u64::from(from.max(to)),
             Self::Present { role: BackgroundRole::Checker { anew: true, .. }, .. } => 0,
             Self::Present { from, to, .. } => u64::from(from.max(to)),
-            Self::Sessions { .. } | Self::Requests { .. } | Self::Replay { .. } | Self::Churn { .. } => 0,
+            Self::Sessions { .. }
+            | Self::Requests { .. }
+            | Self::Wave { .. }
+            | Self::Replay { .. }
+            | Self::Churn { .. } => 0,
         }
     }
 }

@@ -123,37 +123,26 @@ impl Schedule {
         };
         for (number, load) in phase.loads.iter().enumerate() {
             let seed = seed_for(self.seed, &format!("arrivals/{index}/{number}"));
-            match *load {
+            let (of, stay) = match *load {
                 Load::Replay { ref sessions, pace, .. } => {
                     open.push(StreamKind::Recorded(Recorded::new(sessions, pace, begins, self.phase_ends, seed)));
+                    continue;
                 }
-                Load::Users { from, to, class } => add((None, class), from, to),
-                Load::Present { from, to, role, class } => add((Some(role), class), from, to),
-                Load::Sessions { from_per_s, to_per_s, law, class } => {
-                    let arrivals = OpenArrivals::new(from_per_s, to_per_s, law, begins, phase.duration, seed);
-                    open.push(StreamKind::Open {
-                        arrivals,
-                        of: (None, class),
-                        stay: Stay::OneSession,
-                        seed,
-                        ordinal: 0,
-                    });
+                Load::Users { from, to, class } => {
+                    add((None, class), from, to);
+                    continue;
                 }
-                Load::Requests { from_per_s, to_per_s, law, class } => {
-                    let arrivals = OpenArrivals::new(from_per_s, to_per_s, law, begins, phase.duration, seed);
-                    open.push(StreamKind::Open {
-                        arrivals,
-                        of: (None, class),
-                        stay: Stay::OneRequest,
-                        seed,
-                        ordinal: 0,
-                    });
+                Load::Present { from, to, role, class } => {
+                    add((Some(role), class), from, to);
+                    continue;
                 }
-                Load::Churn { from_per_s, to_per_s, law, ask, class } => {
-                    let arrivals = OpenArrivals::new(from_per_s, to_per_s, law, begins, phase.duration, seed);
-                    let of = (Some(BackgroundRole::Churn { ask }), class);
-                    open.push(StreamKind::Open { arrivals, of, stay: Stay::OneRequest, seed, ordinal: 0 });
-                }
+                Load::Sessions { class, .. } => ((None, class), Stay::OneSession),
+                Load::Requests { class, .. } | Load::Wave { class, .. } => ((None, class), Stay::OneRequest),
+                Load::Churn { ask, class, .. } => ((Some(BackgroundRole::Churn { ask }), class), Stay::OneRequest),
+            };
+            if let Some((rate, law)) = load.rate(phase.duration) {
+                let arrivals = OpenArrivals::new(rate, law, begins, phase.duration, seed);
+                open.push(StreamKind::Open { arrivals, of, stay, seed, ordinal: 0 });
             }
         }
         // At one moment, departures come before arrivals, over all classes: their accounts are free again.

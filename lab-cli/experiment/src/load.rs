@@ -6,13 +6,16 @@ use workloads::{background::BackgroundRole, plan::ArrivalLaw};
 
 use super::{
     fields::{Fields, join},
-    keys::{Either, Table, by, count, first_of, flag, free, keys_of, table, text, time},
+    keys::{Either, Table, by, count, first_of, flag, free, keys_of, table, table_of, text, time},
     plan::{LoadStream, PhasePlan, Recording},
     rate::{Rate, rate, rate_of},
     raw::Value,
 };
 
 pub(super) const TIMES: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(3600);
+
+/// Periods of a sine: from one of a few requests to a day.
+const PERIODS: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(24 * 3600);
 
 /// Most users at once: they are data in memory, and ids have room for far more.
 const MAX_USERS: u32 = 2_000_000;
@@ -40,7 +43,7 @@ table! {
     struct PlannedKeys as "Planned" {
         users = free::<Either<UsersCount, UsersSpan>>(), "Closed load: this many users at once, or `{from, to}`";
         sessions = free::<Either<String, RateSpan>>(), "Partly open load: sessions that begin per second, `5/s` or `0.5x` (times the capacity), or `{from, to}`";
-        requests = free::<Either<String, RateSpan>>(), "Open load: requests per second, written as `sessions` are";
+        requests = free::<Either<String, Either<RateSpan, WaveKeys>>>(), "Open load: requests per second, written as `sessions` are, or `{sine: …}`";
     }
 
     /// Background connections and health checks.
@@ -63,6 +66,18 @@ table! {
     pub(super) struct RateSpan as "RateSpan" {
         from: Option<Rate> = by::<String, _>(rate_of).required(), "At the start of the phase: `10/s`, `0.5x`";
         to: Option<Rate> = by::<String, _>(rate_of).required(), "At its end";
+    }
+
+    /// A rate that goes up and down.
+    pub(super) struct WaveKeys as "Wave" {
+        sine: Option<SineKeys> = table_of::<SineKeys>().required(), "Mean, amplitude and period of a sine, which begins at its mean and rises";
+    }
+
+    /// A sine.
+    pub(super) struct SineKeys as "Sine" {
+        mean: Option<Rate> = by::<String, _>(rate_of).required().example("0.9x"), "Mean rate: `100/s`, `0.9x`";
+        amplitude: Option<Rate> = by::<String, _>(rate_of).required().example("0.6x"), "Highest deviation from the mean, at most the mean";
+        period: Option<Duration> = time(PERIODS).wanted("10m"), "Time from crest to crest";
     }
 
     /// How they arrive.
@@ -165,6 +180,10 @@ fn load(fields: &Fields<'_>) -> Option<LoadStream> {
     }
     let node = fields.node(kind)?;
     let (from, to) = match &node.value {
+        Value::Table(_) if kind == "requests" && node.get("sine").is_some() => {
+            let (mean, amplitude, period) = sine(fields)?;
+            return Some(LoadStream::Wave { mean, amplitude, period, law, class });
+        }
         Value::Table(_) => {
             let RateSpan { from, to } = fields.table::<RateSpan>(kind)?;
             (from, to)
@@ -180,4 +199,26 @@ fn load(fields: &Fields<'_>) -> Option<LoadStream> {
         "churn" => LoadStream::Churn { from, to, law, ask: BackgroundKeys::read(fields).ask, class },
         _ => LoadStream::Requests { from, to, law, class },
     })
+}
+
+/// `requests: {sine: {mean: 0.9x, amplitude: 0.6x, period: 10m}}`
+fn sine(fields: &Fields<'_>) -> Option<(Rate, Rate, Duration)> {
+    let within = Fields::of_table::<WaveKeys>(fields.node("requests")?, &fields.path("requests"), fields.problems())?;
+    let SineKeys { mean, amplitude, period } = WaveKeys::read(&within).sine?;
+    let of_sine = Fields::unchecked(within.node("sine")?, &within.path("sine"), fields.problems());
+    let (Some(mean), Some(amplitude)) = (mean, amplitude) else {
+        let key = if mean.is_none() { "mean" } else { "amplitude" };
+        return of_sine.wrong(key, "expected a rate", "for example {mean: 0.9x, amplitude: 0.6x, period: 10m}");
+    };
+    let (mean_value, highest) = match (mean, amplitude) {
+        (Rate::PerSecond(mean), Rate::PerSecond(amplitude)) | (Rate::OfCapacity(mean), Rate::OfCapacity(amplitude)) => {
+            (mean, amplitude)
+        }
+        _ => return of_sine.wrong("amplitude", "is of another kind than the mean", "both as 0.5x, or both as 100/s"),
+    };
+    if highest > mean_value {
+        let message = "is higher than the mean: the rate would be negative";
+        return of_sine.wrong("amplitude", message, "at most the mean");
+    }
+    Some((mean, amplitude, period?))
 }

@@ -314,6 +314,10 @@ fn resolved(phase: &crate::plan::PhasePlan, users: &UsersPlan, capacity: Option<
             LoadStream::Users { from, to, .. } => plan::Load::Users { from, to, class },
             LoadStream::Sessions { law, .. } => plan::Load::Sessions { from_per_s, to_per_s, law, class },
             LoadStream::Requests { law, .. } => plan::Load::Requests { from_per_s, to_per_s, law, class },
+            LoadStream::Wave { mean, amplitude, period, law, .. } => {
+                let [mean_per_s, amplitude_per_s] = [mean, amplitude].map(|rate| rate.per_second(capacity));
+                plan::Load::Wave { mean_per_s, amplitude_per_s, period, law, class }
+            }
             LoadStream::Present { from, to, role, .. } => plan::Load::Present { from, to, role, class },
             LoadStream::Churn { law, ask, .. } => plan::Load::Churn { from_per_s, to_per_s, law, ask, class },
         }
@@ -329,6 +333,7 @@ pub fn load_in_words(phase: &crate::plan::PhasePlan, capacity: Option<f64>) -> S
             LoadStream::Users { .. } => "users",
             LoadStream::Sessions { .. } => "sessions/s",
             LoadStream::Requests { .. } => "requests/s",
+            LoadStream::Wave { .. } => "requests/s in waves",
             LoadStream::Present { role: BackgroundRole::Checker { .. }, .. } => "health checkers",
             LoadStream::Present { .. } => "idle connections",
             LoadStream::Churn { .. } => "connections/s that come and go",

@@ -68,19 +68,20 @@ impl Phase {
             return problem(&place(self), "lasts no time: give it a duration");
         }
         for load in &self.loads {
-            let (from_per_s, to_per_s) = match load {
+            match load {
                 Load::Present { role: BackgroundRole::Checker { every, .. }, .. }
                     if every.is_zero() || *every > LONGEST =>
                 {
                     return problem(&place(self), "has checks without a time between them: 1 ns to a year");
                 }
-                Load::Users { .. } | Load::Present { .. } | Load::Replay { .. } => continue,
-                Load::Sessions { from_per_s, to_per_s, .. }
-                | Load::Requests { from_per_s, to_per_s, .. }
-                | Load::Churn { from_per_s, to_per_s, .. } => (from_per_s, to_per_s),
-            };
-            for rate in [from_per_s, to_per_s] {
-                if !(0.0..=MOST_PER_S).contains(rate) {
+                Load::Wave { period, .. } if period.is_zero() || *period > LONGEST => {
+                    return problem(&place(self), "has a sine without a period: 1 ns to a year");
+                }
+                _ => {}
+            }
+            let rates = load.rate(self.duration).map(|(rate, _)| rate.extremes());
+            for rate in rates.into_iter().flatten() {
+                if !(0.0..=MOST_PER_S).contains(&rate) {
                     let allowed = format!("has a rate of {rate}/s, and it must be from 0 to {MOST_PER_S}/s");
                     return problem(&place(self), &allowed);
                 }
@@ -150,6 +151,11 @@ mod tests {
             let class = controllers::Class(0);
             let load = Load::Requests { from_per_s: 1.0, to_per_s: rate, law, class };
             assert!(refused(|p| p.phases[0].loads.push(load.clone())).contains("`calm` has a rate"));
+        }
+        for (amplitude_per_s, period, said) in [(11.0, 60, "has a rate of -1/s"), (10.0, 0, "without a period")] {
+            let (law, class, period) = (ArrivalLaw::Poisson, controllers::Class(0), Duration::from_secs(period));
+            let wave = Load::Wave { mean_per_s: 10.0, amplitude_per_s, period, law, class };
+            assert!(refused(|p| p.phases[0].loads.push(wave.clone())).contains(said));
         }
         let users = |p: &mut LoadPlan, change: &dyn Fn(&mut crate::plan::UrlUsers)| match &mut p.users {
             Users::Url(users) => change(users),

@@ -33,7 +33,7 @@ fn most_users(loads: &[Load]) -> Option<u64> {
     let closed = loads.iter().map(|load| match load {
         Load::Users { .. } => Some(load.most_at_once()),
         Load::Present { .. } | Load::Churn { .. } => Some(0),
-        Load::Sessions { .. } | Load::Requests { .. } | Load::Replay { .. } => None,
+        Load::Sessions { .. } | Load::Requests { .. } | Load::Wave { .. } | Load::Replay { .. } => None,
     });
     closed.sum()
 }
@@ -47,7 +47,11 @@ fn are_independent(loads: &[Load]) -> bool {
             Load::Sessions { from_per_s, to_per_s, law, .. } | Load::Requests { from_per_s, to_per_s, law, .. } => {
                 *law == ArrivalLaw::Poisson && from_per_s == to_per_s
             }
-            Load::Users { .. } | Load::Replay { .. } | Load::Present { .. } | Load::Churn { .. } => false,
+            Load::Users { .. }
+            | Load::Wave { .. }
+            | Load::Replay { .. }
+            | Load::Present { .. }
+            | Load::Churn { .. } => false,
         })
 }
 

@@ -7,7 +7,7 @@ use analysis::{
     summary::PlannedLoad,
 };
 
-use super::{Experiment, LoadStream, PhasePlan, Rate};
+use super::{Experiment, LoadStream, PhasePlan};
 
 impl Experiment {
     /// Plan for the measures, on a target of this capacity.
@@ -35,6 +35,7 @@ fn load_of(loads: &[LoadStream], capacity: Option<f64>) -> Option<PlannedLoad> {
     let stays = |load: &LoadStream| match load {
         LoadStream::Users { from, to, .. } => from == to,
         LoadStream::Sessions { from, to, .. } | LoadStream::Requests { from, to, .. } => from == to,
+        LoadStream::Wave { .. } => false,
         LoadStream::Present { .. } | LoadStream::Churn { .. } | LoadStream::Replay => true,
     };
     if loads.iter().all(stays) { peak_of(loads, capacity) } else { None }
@@ -44,11 +45,12 @@ fn load_of(loads: &[LoadStream], capacity: Option<f64>) -> Option<PlannedLoad> {
 pub(super) fn peak_of(loads: &[LoadStream], capacity: Option<f64>) -> Option<PlannedLoad> {
     let mut sum = None;
     for load in loads {
-        let most = |from: Rate, to: Rate| from.per_second(capacity).max(to.per_second(capacity));
+        let [from, to] = load.span(capacity);
+        let most = from.max(to);
         let one = match load {
             LoadStream::Users { from, to, .. } => PlannedLoad::Users(*from.max(to)),
-            LoadStream::Sessions { from, to, .. } => PlannedLoad::SessionsPerS(most(*from, *to)),
-            LoadStream::Requests { from, to, .. } => PlannedLoad::RequestsPerS(most(*from, *to)),
+            LoadStream::Sessions { .. } => PlannedLoad::SessionsPerS(most),
+            LoadStream::Requests { .. } | LoadStream::Wave { .. } => PlannedLoad::RequestsPerS(most),
             LoadStream::Present { .. } | LoadStream::Churn { .. } => continue,
             // The load is the recorded one.
             LoadStream::Replay => return None,
@@ -82,6 +84,7 @@ users:
     - {name: half, requests: 0.5x, for: 10s, steady: false}
     - {name: two, for: 10s, loads: [{requests: 20/s, class: 1}, {requests: 30/s, class: 2}, {idle: 100}]}
     - {name: both, for: 10s, loads: [{requests: 20/s}, {users: 3}]}
+    - {name: sine, requests: {sine: {mean: 0.5x, amplitude: 0.25x, period: 5s}}, for: 10s}
 arms: [none, none: {as: again}, seda]
 virtual: {faults: [{at: 5s, for: 2s, capacity: 0}]}
 ";
@@ -92,13 +95,14 @@ virtual: {faults: [{at: 5s, for: 2s, capacity: 0}]}
         let plan = experiment.measures_plan(Some(100.0), true);
         let loads: Vec<_> = plan.phases.iter().map(|phase| phase.load).collect();
         let (users, per_s) = (PlannedLoad::Users, PlannedLoad::RequestsPerS);
-        assert_eq!(loads, [Some(users(7)), None, Some(per_s(50.0)), Some(per_s(50.0)), None]);
+        assert_eq!(loads, [Some(users(7)), None, Some(per_s(50.0)), Some(per_s(50.0)), None, None]);
         assert_eq!(
             plan.phases.iter().map(|phase| phase.steady).collect::<Vec<_>>()[..3],
             [Some(true), None, Some(false)]
         );
         let peaks: Vec<_> = plan.phases.iter().map(|phase| phase.peak).collect();
         assert_eq!(peaks[..3], [Some(users(7)), Some(users(7)), Some(per_s(50.0))], "of a ramp the most");
+        assert_eq!(peaks[5], Some(per_s(75.0)), "of a sine its crest");
         assert_eq!(plan.faults, [(5.0, 7.0)]);
         assert_eq!(plan.capacity_per_s, Some(100.0));
         assert_eq!(experiment.measures_plan(None, false).faults, []);

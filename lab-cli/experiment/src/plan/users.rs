@@ -51,8 +51,8 @@ pub struct UsersPlan {
 impl UsersPlan {
     /// Nothing that is sent to a service depends on its answers.
     pub(crate) fn is_open(&self, app: &AppPlan) -> bool {
-        let open =
-            self.phases.iter().flat_map(|phase| &phase.loads).all(|load| matches!(load, LoadStream::Requests { .. }));
+        let one = |load: &LoadStream| matches!(load, LoadStream::Requests { .. } | LoadStream::Wave { .. });
+        let open = self.phases.iter().flat_map(|phase| &phase.loads).all(one);
         // A user of one request that is told to log in again leaves.
         let gives_in = |trouble: &FailureRule| matches!(trouble, FailureRule::Login { .. } | FailureRule::Leave);
         let behaviour = &self.behaviour;
@@ -171,6 +171,20 @@ pub enum LoadStream {
         /// Class of these users.
         class: u8,
     },
+    /// Open, at a rate that follows a sine.
+    Wave {
+        /// Mean rate.
+        mean: Rate,
+        /// Highest deviation from it.
+        amplitude: Rate,
+        /// Time from crest to crest.
+        #[serde(with = "controllers::millis")]
+        period: Duration,
+        /// Law of the spacing.
+        law: ArrivalLaw,
+        /// Class of these users.
+        class: u8,
+    },
     /// They are there without asking for anything: idle connections, health checks.
     Present {
         /// Number at the start of the phase.
@@ -205,26 +219,31 @@ impl LoadStream {
             Self::Users { class, .. }
             | Self::Sessions { class, .. }
             | Self::Requests { class, .. }
+            | Self::Wave { class, .. }
             | Self::Present { class, .. }
             | Self::Churn { class, .. } => Some(class),
         }
     }
 
-    /// The rates at which they arrive, at the start and at the end, if it is by a rate that they do.
+    /// The rates by which they arrive, if it is by a rate that they do: at the start and at the end, or mean and amplitude.
     pub fn rates(&self) -> Option<[Rate; 2]> {
         match *self {
             Self::Sessions { from, to, .. } | Self::Requests { from, to, .. } | Self::Churn { from, to, .. } => {
                 Some([from, to])
             }
+            Self::Wave { mean, amplitude, .. } => Some([mean, amplitude]),
             Self::Replay | Self::Users { .. } | Self::Present { .. } => None,
         }
     }
 
-    /// Span of its amount, or of its rate, from the start to the end; nothing is said of what is recorded.
+    /// Span of its amount, or of its rate, from the start to the end, or from the trough to the crest; nothing is said of
+    /// what is recorded.
     pub fn span(&self, capacity: Option<f64>) -> [f64; 2] {
+        let rates = self.rates().map_or([0.0; 2], |rates| rates.map(|rate| rate.per_second(capacity)));
         match *self {
             Self::Users { from, to, .. } | Self::Present { from, to, .. } => [from, to].map(f64::from),
-            _ => self.rates().map_or([0.0; 2], |rates| rates.map(|rate| rate.per_second(capacity))),
+            Self::Wave { .. } => [rates[0] - rates[1], rates[0] + rates[1]],
+            _ => rates,
         }
     }
 }

@@ -201,6 +201,8 @@ fn of_values() -> Vec<Section> {
             "requests: {from, to}, sessions: {from, to}",
             "A rate that changes linearly over a phase.",
         ),
+        section::<load::WaveKeys>("requests: {sine}", "A rate that goes up and down."),
+        section::<load::SineKeys>("requests: {sine: …}", "A sine."),
         section::<users::MixedKeys>("connections: {keep: …}", "Some users keep their connection."),
         section::<GroupKeys>("scope: {group: …}", "Users that share a policy."),
         section::<RedirectKeys>("on_refuse: {redirect: …}", "Where a refused request is sent."),
