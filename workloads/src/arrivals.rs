@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use controllers::{Random, Seeded, Timestamp};
+use controllers::{Random, Seeded, Timestamp, seed_for};
 
-use crate::{plan::ArrivalLaw, rate_path::RatePath};
+use crate::{bursts::Bursts, plan::ArrivalLaw, rate_path::RatePath};
 
 /// Open arrivals within one phase, at a rate that changes.
 ///
 /// Arrival k happens when the cumulative rate reaches a mark: k - 1/2 for even spacing, the sum of k unit exponentials
 /// for a Poisson process (inversion of the cumulative rate; Çinlar, "Introduction to Stochastic Processes", 1975,
-/// section 4.7).
+/// section 4.7). In bursts the cumulative rate is that of the modulated process.
 #[derive(Debug, Clone)]
 pub struct OpenArrivals {
     rate: RatePath,
@@ -18,6 +18,7 @@ pub struct OpenArrivals {
     begins: Timestamp,
     lasts: Duration,
     random: Seeded,
+    bursts: Option<Bursts>,
     mark: f64,
     next: Option<Timestamp>,
 }
@@ -27,10 +28,14 @@ impl OpenArrivals {
     #[must_use]
     pub fn new(rate: RatePath, law: ArrivalLaw, begins: Timestamp, lasts: Duration, seed: u64) -> Self {
         let random = Seeded::new(seed);
-        let mut arrivals = Self { rate, law, begins, lasts, random, mark: 0.0, next: None };
+        let bursts = match law {
+            ArrivalLaw::Burst { peak, on, off } => Some(Bursts::new(peak, on, off, seed_for(seed, "bursts"))),
+            ArrivalLaw::Poisson | ArrivalLaw::Constant => None,
+        };
+        let mut arrivals = Self { rate, law, begins, lasts, random, bursts, mark: 0.0, next: None };
         arrivals.mark = match law {
             ArrivalLaw::Constant => 0.5,
-            ArrivalLaw::Poisson => arrivals.random.exponential(1.0),
+            ArrivalLaw::Poisson | ArrivalLaw::Burst { .. } => arrivals.random.exponential(1.0),
         };
         arrivals.next = arrivals.when();
         arrivals
@@ -42,12 +47,15 @@ impl OpenArrivals {
         self.next
     }
 
-    fn when(&self) -> Option<Timestamp> {
+    fn when(&mut self) -> Option<Timestamp> {
         let lasts = self.lasts.as_secs_f64();
         if lasts <= 0.0 {
             return None;
         }
-        let seconds = self.rate.when(self.mark)?;
+        let seconds = match &mut self.bursts {
+            Some(bursts) => bursts.when(self.mark, &self.rate, lasts)?,
+            None => self.rate.when(self.mark)?,
+        };
         (seconds < lasts).then(|| self.begins + Duration::from_secs_f64(seconds))
     }
 }
@@ -59,7 +67,7 @@ impl Iterator for OpenArrivals {
         let now = self.next?;
         self.mark += match self.law {
             ArrivalLaw::Constant => 1.0,
-            ArrivalLaw::Poisson => self.random.exponential(1.0),
+            ArrivalLaw::Poisson | ArrivalLaw::Burst { .. } => self.random.exponential(1.0),
         };
         self.next = self.when();
         Some(now)
@@ -200,6 +208,29 @@ mod tests {
         let variance = counts.iter().map(|count| (count - mean) * (count - mean)).sum::<f64>() / 99.0;
         assert!((mean - 1000.0).abs() < 10.0, "{mean}");
         assert!((0.6..1.54).contains(&(variance / mean)), "{}", variance / mean);
+    }
+
+    #[test]
+    fn bursts_keep_the_mean_and_spread_counts_as_the_process_does() {
+        // On for a third of the time at 2.5 times the mean of 100/s, else at (1 - 2.5 / 3) / (2 / 3) = 0.25 times. The variance
+        // of the rate is 1/3 x 2/3 x 225^2 = 11 250; it forgets at 1/1 + 1/2 = 1.5 a second. So counts in 1 s have variance
+        // 100 + 2 x 11 250 / 1.5 x (1 - (1 - e^-1.5) / 1.5) = 7332, and their mean over 4000 s a standard deviation of
+        // sqrt(2 x 11 250 / 1.5 / 4000) = 1.9.
+        let law = ArrivalLaw::Burst { peak: 2.5, on: Duration::from_secs(1), off: Duration::from_secs(2) };
+        let mut counts = vec![0f64; 4000];
+        for at in open(100.0, 100.0, law, 4000) {
+            counts[(at.as_secs_f64() - 1.0) as usize] += 1.0;
+        }
+        let mean = counts.iter().sum::<f64>() / 4000.0;
+        let variance = counts.iter().map(|count| (count - mean) * (count - mean)).sum::<f64>() / 3999.0;
+        assert!((mean - 100.0).abs() < 6.0, "{mean}");
+        assert!((6600.0..8100.0).contains(&variance), "{variance}");
+        // Nothing comes while it is off if the peak takes all.
+        let all = ArrivalLaw::Burst { peak: 3.0, on: Duration::from_secs(1), off: Duration::from_secs(2) };
+        let quiet = (open(100.0, 100.0, all, 400).collect::<Vec<_>>().windows(2))
+            .filter(|pair| pair[1].since(pair[0]) > Duration::from_millis(200))
+            .count();
+        assert!((90..180).contains(&quiet), "400 s have 133 rests in the mean: {quiet}");
     }
 
     #[test]

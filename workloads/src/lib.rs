@@ -5,6 +5,7 @@ pub mod arrivals;
 pub mod background;
 pub mod balance;
 pub mod behaviour;
+mod bursts;
 pub mod client;
 pub mod crowd;
 mod crowd_error;

@@ -339,11 +339,22 @@ impl Load {
 }
 
 /// The distribution of gaps between arrivals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArrivalLaw {
     /// Independent: exponential gaps.
     Poisson,
     /// Even gaps.
     Constant,
+    /// Poisson arrivals whose rate switches between two multiples of its mean.
+    Burst {
+        /// Multiple while it is on; on average over both states it is 1.
+        peak: f64,
+        /// Mean time on.
+        #[serde(with = "controllers::millis")]
+        on: Duration,
+        /// Mean time off.
+        #[serde(with = "controllers::millis")]
+        off: Duration,
+    },
 }

@@ -6,7 +6,10 @@ use workloads::{background::BackgroundRole, plan::ArrivalLaw};
 
 use super::{
     fields::{Fields, join},
-    keys::{Either, Table, by, count, first_of, flag, free, keys_of, table, table_of, text, time},
+    keys::{
+        Case, Either, Table, by, count, flag, free, keys_of, number, one_of, read_one_of, shapes, table, table_of, text,
+        time,
+    },
     plan::{LoadStream, PhasePlan, Recording},
     rate::{Rate, rate, rate_of},
     raw::Value,
@@ -82,9 +85,53 @@ table! {
 
     /// How they arrive.
     struct ArrivalKeys as "Arrivals" {
-        law: ArrivalLaw = first_of(&[("poisson", ArrivalLaw::Poisson), ("constant", ArrivalLaw::Constant)]), "Gaps between arrivals: exponential, or all equal";
+        law: ArrivalLaw = by::<LawText, _>(law).otherwise("poisson").example("constant"), "Gaps between arrivals: exponential (`poisson`), all equal (`constant`), or in bursts (`{burst: …}`)";
         class: u8 = count(0..=255).or(0), "Class of the requests";
     }
+}
+
+table! {
+    /// Poisson arrivals whose rate switches between two multiples of its mean, after exponential times.
+    pub(super) struct BurstKeys as "Burst" {
+        peak: Option<f64> = number(1.0..=1e6).wanted("3"), "Multiple of the mean rate while it is on, at most (on + off) / on. While it is off the rate is what keeps the mean";
+        on: Option<Duration> = time(TIMES).wanted("2s"), "Mean time on";
+        off: Option<Duration> = time(TIMES).wanted("8s"), "Mean time off";
+    }
+}
+
+shapes! {
+    LawWord as "ArrivalWord" = |generator| {
+        let mut words = <String as schemars::JsonSchema>::json_schema(generator);
+        words.insert("enum".to_owned(), LAW_WORDS.map(|(word, _)| word).to_vec().into());
+        words
+    };
+    BurstLaw as "ArrivalBurst" = |generator| one_of(BURST, generator);
+}
+
+/// A word, or `{burst: …}`.
+type LawText = Either<LawWord, BurstLaw>;
+
+const LAW_WORDS: [(&str, ArrivalLaw); 2] = [("poisson", ArrivalLaw::Poisson), ("constant", ArrivalLaw::Constant)];
+
+const BURST: &[Case<ArrivalLaw>] =
+    &[Case::new::<BurstKeys>("burst", "In bursts", |fields, key| {
+        let BurstKeys { peak, on, off } = fields.table::<BurstKeys>(key)?;
+        let law = ArrivalLaw::Burst { peak: peak?, on: on?, off: off? };
+        match law.problem() {
+            Some(wrong) => fields.wrong(key, wrong, "for example {burst: {peak: 3, on: 2s, off: 8s}}"),
+            None => Some(law),
+        }
+    })];
+
+/// Reads `poisson`, `constant`, `{burst: {peak: 3, on: 2s, off: 8s}}`.
+fn law(fields: &Fields<'_>, key: &str) -> ArrivalLaw {
+    let of_table = match fields.node(key).map(|node| &node.value) {
+        Some(Value::Table(_)) => read_one_of(BURST, fields, key),
+        Some(_) => Ok(fields.choice(key, &LAW_WORDS)),
+        None => Ok(None),
+    };
+    let wrong = |()| fields.wrong(key, "expected a law of arrivals", "poisson, constant, or {burst: {peak: 3, on: 2s, off: 8s}}");
+    of_table.unwrap_or_else(wrong).unwrap_or(ArrivalLaw::Poisson)
 }
 
 /// A whole number, which may be written `10k`.

@@ -79,8 +79,11 @@ impl Phase {
                 }
                 _ => {}
             }
-            let rates = load.rate(self.duration).map(|(rate, _)| rate.extremes());
-            for rate in rates.into_iter().flatten() {
+            let Some((rate, law)) = load.rate(self.duration) else { continue };
+            if let Some(wrong) = law.problem() {
+                return problem(&place(self), &wrong);
+            }
+            for rate in rate.extremes() {
                 if !(0.0..=MOST_PER_S).contains(&rate) {
                     let allowed = format!("has a rate of {rate}/s, and it must be from 0 to {MOST_PER_S}/s");
                     return problem(&place(self), &allowed);
@@ -109,13 +112,28 @@ impl Behaviour {
 }
 
 impl ArrivalLaw {
-    /// The phase's name in experiment files.
+    /// The law's name in experiment files.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Poisson => "poisson",
             Self::Constant => "constant",
+            Self::Burst { .. } => "burst",
         }
+    }
+
+    /// What cannot be about it.
+    #[must_use]
+    pub fn problem(self) -> Option<String> {
+        let Self::Burst { peak, on, off } = self else { return None };
+        if [on, off].iter().any(|mean| mean.is_zero() || *mean > LONGEST) {
+            return Some("has bursts without a time on and a time off: 1 ns to a year each".to_owned());
+        }
+        let highest = (on + off).div_duration_f64(on);
+        let possible = (1.0..=highest * (1.0 + 1e-9)).contains(&peak);
+        (!possible).then(|| {
+            format!("has bursts of {peak} times the mean: 1 to {highest:.3}, where nothing is left for the time off")
+        })
     }
 }
 
@@ -157,6 +175,15 @@ mod tests {
             let wave = Load::Wave { mean_per_s: 10.0, amplitude_per_s, period, law, class };
             assert!(refused(|p| p.phases[0].loads.push(wave.clone())).contains(said));
         }
+        let bursts = |peak, on| {
+            let (on, off) = (Duration::from_secs(on), Duration::from_secs(3));
+            let (law, class) = (ArrivalLaw::Burst { peak, on, off }, controllers::Class(0));
+            Load::Requests { from_per_s: 1.0, to_per_s: 1.0, law, class }
+        };
+        // On for a quarter of the time: all that comes makes it four times the mean.
+        assert!(refused(|p| p.phases[0].loads.push(bursts(4.1, 1))).contains("4.1 times the mean: 1 to 4.000"));
+        assert!(refused(|p| p.phases[0].loads.push(bursts(2.0, 0))).contains("without a time on"));
+        assert_eq!(ArrivalLaw::Burst { peak: 4.0, on: Duration::from_secs(1), off: Duration::from_secs(3) }.problem(), None);
         let users = |p: &mut LoadPlan, change: &dyn Fn(&mut crate::plan::UrlUsers)| match &mut p.users {
             Users::Url(users) => change(users),
             Users::Mail(_) | Users::Script(_) => unreachable!("they ask for a URL"),

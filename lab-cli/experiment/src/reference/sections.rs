@@ -203,6 +203,7 @@ fn of_values() -> Vec<Section> {
         ),
         section::<load::WaveKeys>("requests: {sine}", "A rate that goes up and down."),
         section::<load::SineKeys>("requests: {sine: …}", "A sine."),
+        section::<load::BurstKeys>("law: {burst: …}", "Arrivals in bursts."),
         section::<users::MixedKeys>("connections: {keep: …}", "Some users keep their connection."),
         section::<GroupKeys>("scope: {group: …}", "Users that share a policy."),
         section::<RedirectKeys>("on_refuse: {redirect: …}", "Where a refused request is sent."),
