@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use controllers::Timestamp;
 use spec::fault::{Fault, FaultKind, Hindrance};
 
 /// The crashes of a plant.
@@ -36,11 +37,13 @@ impl Faults {
         Self { all: all.to_vec(), under_way: Vec::new(), crashes: Crashes::default() }
     }
 
-    /// The start (true) and the end of each fault.
+    /// The start and further steps (true) and the end of each fault.
     pub(super) fn times(&self) -> impl Iterator<Item = (Duration, usize, bool)> + '_ {
-        let both =
-            |(number, fault): (usize, &Fault)| [(fault.at, number, true), (fault.at + fault.lasts, number, false)];
-        self.all.iter().enumerate().flat_map(both)
+        let of_one = |(number, fault): (usize, &Fault)| {
+            let steps = fault.steps().map(move |at| (at, number, true));
+            steps.chain([(fault.at + fault.lasts, number, false)])
+        };
+        self.all.iter().enumerate().flat_map(of_one)
     }
 
     /// The kind of a fault.
@@ -60,8 +63,8 @@ impl Faults {
         }
     }
 
-    /// What they do now.
-    pub(super) fn now(&self) -> Hindrance {
-        Hindrance::of(self.under_way.iter().map(|&number| self.all[number].kind))
+    /// What they do at this moment.
+    pub(super) fn now(&self, now: Timestamp) -> Hindrance {
+        Hindrance::of(self.under_way.iter().map(|&number| &self.all[number]), now.since(Timestamp::ZERO))
     }
 }

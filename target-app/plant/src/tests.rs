@@ -129,6 +129,8 @@ fn a_pause_of_the_cores_is_waited_through_and_a_slow_second_doubles_the_work() {
     assert_eq!(slowest(vec![fault(1105, 500, FaultKind::Capacity(0.0))]), 510);
     assert_eq!(slowest(vec![fault(1000, 1000, FaultKind::Capacity(0.5))]), 20);
     assert_eq!(slowest(vec![fault(1000, 1000, FaultKind::Latency(Duration::from_millis(70)))]), 80);
+    // From 0 to 1 in 2 s in steps of 20 ms: by 200 ms 10 ms of work are done.
+    assert_eq!(slowest(vec![fault(1100, 2000, FaultKind::Ramp { from: 0.0, to: 1.0 })]), 200);
 }
 
 #[test]

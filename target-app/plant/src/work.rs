@@ -369,7 +369,7 @@ impl Plant {
         request.cost += self.cpu.time(step.demand);
         let next = request.steps.front().copied();
         self.cpu.release(cx.now(), step);
-        let latency = self.faults.now().wait;
+        let latency = self.faults.now(cx.now()).wait;
         match next {
             Some(next) => self.cpu.start(cx.now(), id, next),
             None if latency.is_zero() => self.worked(id, cx),

@@ -139,7 +139,7 @@ impl Plant {
             Event::Idle(conn) => self.look_at_idle(conn, cx),
             Event::Fault(number, on) => {
                 self.faults.set(number, on);
-                self.cpu.set_share(cx.now(), self.faults.now().speed);
+                self.cpu.set_share(cx.now(), self.faults.now(cx.now()).speed);
                 if self.faults.kind(number) == FaultKind::Crash {
                     self.crash_fault(on, cx);
                 }

@@ -20,7 +20,7 @@ use crate::{
     recording::TraceKeys,
     refusal::RedirectKeys,
     script::{BranchKeys, CheckKeys, ExtractKeys, StepKeys, TestPlanKeys},
-    simulation::{FaultKeys, LinkKeys, SimulationKeys},
+    simulation::{FaultKeys, LinkKeys, RampKeys, SimulationKeys},
     stage,
     target::{ClassKeys, StageKeys, TargetKeys},
     thresholds::ThresholdKeys,
@@ -174,7 +174,8 @@ fn of_virtual_time() -> Vec<Section> {
             "CPU times of a whole core, and memory. Nothing costs anything at an emulated server unless it is given here.",
         ),
         section::<LinkKeys>("virtual.link", "The network between users and service."),
-        section::<FaultKeys>("virtual.faults[]", "Either `capacity` or `latency`."),
+        section::<FaultKeys>("virtual.faults[]", "One of `capacity`, `ramp`, `latency` and `crash`."),
+        section::<RampKeys>("virtual.faults[].ramp", "Shares of the usual speed."),
     ]
 }
 

@@ -135,6 +135,9 @@ mod tests {
         assert_eq!([10, 16, 20, 30].map(|at| seconds(&hindered, at).round()), [40.0, 47.0, 47.0, 87.0]);
         let alone = hindered.alone(Timestamp::from_secs(15), Timestamp::from_secs(21)) / 1e9;
         assert!((alone - 1.3).abs() < 1e-9, "{alone}");
+        // A warm-up from 10 s to 20 s does half of the work, and a quarter of that in its first half.
+        let warm = supply(&[fault(10, 10, FaultKind::Ramp { from: 0.0, to: 1.0 })]);
+        assert_eq!([15, 20, 30].map(|at| (seconds(&warm, at) * 1e6).round() / 1e6), [45.0, 60.0, 100.0]);
         // Of two tasks one is hit.
         let faults = [fault(10, 10, FaultKind::Capacity(0.0))];
         let two = Supply::of(&[FOUR, FOUR], |task| faults.iter().filter(move |_| task == 1));
