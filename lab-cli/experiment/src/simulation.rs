@@ -39,13 +39,14 @@ table! {
         syn_retry: Duration = time(SYN_RETRIES).or(LinkSpec::default().syn_retry), "Wait before the first repetition of a SYN; it doubles each time. Systems before 2011: `3s` (RFC 1122)";
     }
 
-    /// Something goes wrong for a while: one of `capacity`, `ramp`, `latency` and `crash`.
+    /// Something goes wrong for a while: one of `capacity`, `ramp`, `latency`, `errors` and `crash`.
     pub(super) struct FaultKeys as "Fault" {
         at: Option<Duration> = time(TIMES).wanted("10s"), "Beginning, from the start of the run";
         lasts: Option<Duration> = time(TIMES).wanted("10s").key("for"), "Duration";
         capacity: Option<f64> = number(0.0..=100.0), "Speed of the cores, as a share of the usual one; 0 is a pause";
         ramp: Option<RampKeys> = table_of::<RampKeys>(), "Speed of the cores that changes along a line, in a hundred steps: a warm-up";
         latency: Option<Duration> = time(TIMES), "Additional time of every request, without work";
+        errors: Option<f64> = number(0.0..=1.0).example("0.3"), "Share of requests that are answered 500 as soon as a worker takes them, without work; attempts fail independently";
         crash: bool = flag().or(false), "The process dies: its connections break and its work is lost; after `for` another process takes its place. In a tree, senders leave the task out meanwhile, and a live run does the same with the processes of its tasks";
         service: Option<String> = text().otherwise("all").example("back"), "The service of a tree that it affects, by name";
         task: Option<u32> = count(0..=999).otherwise("all"), "The only task of that service that it affects, by number from 0";
@@ -88,19 +89,20 @@ pub(super) fn simulation(node: Option<&Node>, app: Option<&AppPlan>, problems: &
 
 fn fault(node: &Node, app: Option<&AppPlan>, problems: &Problems) -> Option<Fault> {
     let fields = Fields::of_table::<FaultKeys>(node, "virtual.faults", problems)?;
-    let FaultKeys { at, lasts, capacity, ramp, latency, crash, service, task } = FaultKeys::read(&fields);
+    let FaultKeys { at, lasts, capacity, ramp, latency, errors, crash, service, task } = FaultKeys::read(&fields);
     let ramp = fields.node("ramp").map(|_| Some(FaultKind::Ramp { from: ramp.as_ref()?.from?, to: ramp.as_ref()?.to? }));
     let said = [
         capacity.map(|share| Some(FaultKind::Capacity(share))),
         ramp,
         latency.map(|wait| Some(FaultKind::Latency(wait))),
+        errors.map(|share| Some(FaultKind::Errors(share))),
         crash.then_some(Some(FaultKind::Crash)),
     ];
     let said: Vec<Option<FaultKind>> = said.into_iter().flatten().collect();
     let [kind] = said[..] else {
         let hint = "capacity: 0.2 (a share of its speed; 0 is a pause), ramp: {from: 0.3, to: 1} (the same along a line), \
-                    latency: 50ms (more for each request), or crash: true (the process dies)";
-        return fields.wrong("capacity", "expected one of capacity, ramp, latency and crash", hint);
+                    latency: 50ms (more for each request), errors: 0.3 (a share that fails), or crash: true (the process dies)";
+        return fields.wrong("capacity", "expected one of capacity, ramp, latency, errors and crash", hint);
     };
     let kind = kind?;
     let fault = Fault { at: at?, lasts: lasts?, kind, service, task };

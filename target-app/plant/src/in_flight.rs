@@ -98,6 +98,8 @@ pub(super) enum PlannedAnswer {
     Full,
     /// Less than was requested, or older; the value of `X-Degraded`.
     Less(String),
+    /// An error at once.
+    Failed,
     /// None: the process has died.
     Lost,
     /// A refusal, since its sender no longer waited when its turn came.

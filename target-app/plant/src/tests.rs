@@ -134,6 +134,21 @@ fn a_pause_of_the_cores_is_waited_through_and_a_slow_second_doubles_the_work() {
 }
 
 #[test]
+fn an_error_is_answered_at_once_and_without_work() {
+    let (at, lasts) = (Duration::from_millis(1050), Duration::from_secs(1));
+    let faults = vec![
+        Fault { at, lasts, kind: FaultKind::Errors(1.0), service: None, task: None },
+        Fault { at, lasts, kind: FaultKind::Latency(lasts), service: None, task: None },
+    ];
+    let with = PlantPlan { faults, ..PlantPlan::default() };
+    let (finished, gauges) = ran(&url_plan(&[("all", 4, 1)]), &target(policy("none", &[])), &with);
+    // Requests at 110 k ms: ten are served, that at 1100 fails, and its user waits 5 s before the next.
+    let found = &finished.report.phases[0].measured;
+    assert_eq!((found.served, found.failed, found.sent), (10, 1, 11));
+    assert!((gauges.cpu_s - 0.1).abs() < 1e-9, "{}", gauges.cpu_s);
+}
+
+#[test]
 fn connections_over_the_limit_stay_in_the_kernel() {
     // 3 users, connections kept, one at a time taken, a backlog of 0 (Linux: one may wait): the first is served all along, the
     // second waits unread, the third's SYN is dropped until its connect time-out.

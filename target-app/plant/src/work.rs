@@ -334,6 +334,9 @@ impl Plant {
             if !is_lost {
                 request.answer = expired.map_or(PlannedAnswer::Full, PlannedAnswer::Refused);
             }
+        } else if self.faults.now(now).fails(request.asked.key, request.offer.tags.attempt) {
+            request.steps.clear();
+            request.answer = PlannedAnswer::Failed;
         } else if request.steps.is_empty() {
             let (kind, call) = (request.route.kind, &request.asked.call);
             let draws = Draws { key: request.asked.key, user: request.asked.user };
@@ -367,9 +370,9 @@ impl Plant {
         let Some(step) = request.steps.pop_front() else { return };
         // In the time of the plant's own servers, which may be slower than others.
         request.cost += self.cpu.time(step.demand);
-        let next = request.steps.front().copied();
+        let (next, failed) = (request.steps.front().copied(), matches!(request.answer, PlannedAnswer::Failed));
         self.cpu.release(cx.now(), step);
-        let latency = self.faults.now(cx.now()).wait;
+        let latency = if failed { Duration::ZERO } else { self.faults.now(cx.now()).wait };
         match next {
             Some(next) => self.cpu.start(cx.now(), id, next),
             None if latency.is_zero() => self.worked(id, cx),
@@ -381,7 +384,8 @@ impl Plant {
     pub(super) fn worked(&mut self, id: JobId, cx: &mut dyn PlantContext) {
         let Some(request) = self.requests.in_flight.get_mut(id) else { return };
         let (stage, gone) = (request.route.branch.0, request.gone);
-        let ended = matches!(request.answer, PlannedAnswer::Refused(_) | PlannedAnswer::Lost);
+        let ended =
+            matches!(request.answer, PlannedAnswer::Refused(_) | PlannedAnswer::Failed | PlannedAnswer::Lost);
         let dropped = ended || gone && self.sites.stages[stage].spec.drop_abandoned;
         if !dropped && cx.calls(id) {
             request.work.iter_mut().for_each(|work| work.is_calling = true);
@@ -413,6 +417,7 @@ impl Plant {
         let (end, cost) = match request.answer {
             PlannedAnswer::Refused(refusal) => (Some(RequestEnd::Refused(refusal)), None),
             PlannedAnswer::Lost => (Some(RequestEnd::Answered(500)), None),
+            PlannedAnswer::Failed => (Some(RequestEnd::Answered(500)), Some(request.cost)),
             PlannedAnswer::Full | PlannedAnswer::Less(_) => (request.calls.ended.end_of_request(), Some(request.cost)),
         };
         // Calls aside, a plant's services always have an answer.

@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+use controllers::{
+    Random as _, Seeded,
+    random::{mix, seed_for},
+};
 use serde::{Deserialize, Serialize};
 
 /// A fault for a limited time.
@@ -51,6 +55,12 @@ impl Fault {
     }
 }
 
+/// Draw of an attempt, uniform in [0, 1): it fails where the share of errors is higher.
+#[must_use]
+pub fn luck(key: u64, attempt: u8) -> f64 {
+    Seeded::new(seed_for(mix(key).wrapping_add(u64::from(attempt)), "errors")).uniform()
+}
+
 /// Equal steps of a ramp, over which speed stays the same.
 const RAMP_STEPS: u32 = 100;
 
@@ -73,6 +83,8 @@ pub enum FaultKind {
     },
     /// Every request takes this much longer in its stage, without any work.
     Latency(Duration),
+    /// This share of requests fails as soon as work on them begins, without any.
+    Errors(f64),
     /// The process dies with all that it has; another one takes its place when the fault is over.
     Crash,
 }
@@ -84,13 +96,15 @@ pub struct Hindrance {
     pub speed: f64,
     /// The additional time of every request.
     pub wait: Duration,
+    /// The share of requests that fail.
+    pub errors: f64,
     /// True if there is no process.
     pub down: bool,
 }
 
 impl Hindrance {
     /// No fault.
-    pub const NONE: Self = Self { speed: 1.0, wait: Duration::ZERO, down: false };
+    pub const NONE: Self = Self { speed: 1.0, wait: Duration::ZERO, errors: 0.0, down: false };
 
     /// What these faults do at a moment.
     pub fn at<'a>(faults: impl Iterator<Item = &'a Fault>, moment: Duration) -> Self {
@@ -103,14 +117,21 @@ impl Hindrance {
             FaultKind::Capacity(share) => Self { speed: so_far.speed * share, ..so_far },
             FaultKind::Ramp { .. } => so_far,
             FaultKind::Latency(wait) => Self { wait: so_far.wait + wait, ..so_far },
+            FaultKind::Errors(share) => Self { errors: so_far.errors + (1.0 - so_far.errors) * share, ..so_far },
             FaultKind::Crash => Self { down: true, ..so_far },
         })
     }
 
-    /// The share of the speed that is left; 0 without a process.
+    /// The share of the speed that is left; 0 without a process, or where nothing is served.
     #[must_use]
     pub fn share(self) -> f64 {
-        if self.down { 0.0 } else { self.speed }
+        if self.down || self.errors >= 1.0 { 0.0 } else { self.speed }
+    }
+
+    /// True if a request with these draws fails. Its attempts fail independently.
+    #[must_use]
+    pub fn fails(self, key: u64, attempt: u8) -> bool {
+        self.errors > 0.0 && luck(key, attempt) < self.errors
     }
 }
 
@@ -140,5 +161,21 @@ mod tests {
         assert_eq!((all.len(), all[1], all[100]), (101, Duration::from_millis(10_200), Duration::from_secs(30)));
         let area: f64 = all.windows(2).map(|of| speed(of[0].as_millis() as u64) * (of[1] - of[0]).as_secs_f64()).sum();
         assert!((area - 13.0).abs() < 1e-9, "20 s at 0.65 in the mean: {area}");
+    }
+
+    #[test]
+    fn errors_of_several_faults_are_those_of_either() {
+        let fault = |share| {
+            let (at, lasts, kind) = (Duration::ZERO, Duration::from_secs(1), FaultKind::Errors(share));
+            Fault { at, lasts, kind, service: None, task: None }
+        };
+        let both = Hindrance::at([fault(0.5), fault(0.4)].iter(), Duration::ZERO);
+        assert!((both.errors - 0.7).abs() < 1e-12 && both.share() == 1.0);
+        let failed = (0..10_000).filter(|key| both.fails(*key, 0)).count();
+        assert!((6_860..7_140).contains(&failed), "three standard deviations of 46: {failed}");
+        let twice = (0..10_000).filter(|key| both.fails(*key, 0) && both.fails(*key, 1)).count();
+        assert!((4_750..5_050).contains(&twice), "0.49 of them in both attempts: {twice}");
+        assert_eq!(Hindrance::at([fault(1.0)].iter(), Duration::ZERO).share(), 0.0);
+        assert!(!Hindrance::NONE.fails(1, 0));
     }
 }

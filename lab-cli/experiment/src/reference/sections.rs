@@ -174,7 +174,7 @@ fn of_virtual_time() -> Vec<Section> {
             "CPU times of a whole core, and memory. Nothing costs anything at an emulated server unless it is given here.",
         ),
         section::<LinkKeys>("virtual.link", "The network between users and service."),
-        section::<FaultKeys>("virtual.faults[]", "One of `capacity`, `ramp`, `latency` and `crash`."),
+        section::<FaultKeys>("virtual.faults[]", "One of `capacity`, `ramp`, `latency`, `errors` and `crash`."),
         section::<RampKeys>("virtual.faults[].ramp", "Shares of the usual speed."),
     ]
 }

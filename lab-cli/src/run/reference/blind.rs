@@ -194,6 +194,7 @@ mod tests {
         let arrival = |number: usize| Arrival {
             at: Timestamp::from_nanos(number as u64 * 2_500_000),
             class: Class(0),
+            luck: if number % 2 == 0 { 0.2 } else { 0.9 },
             work: vec![Foreseen::one(Duration::from_millis(sizes[number % sizes.len()]))],
         };
         let arrivals: Vec<Arrival> = (0..12_000).map(arrival).collect();
@@ -223,6 +224,13 @@ mod tests {
         // Nothing at all in these ten: 20.1975 s * 200/s.
         let (by_costs, blind) = found(&[20], &[FOUR], &[fault(10, 10, FaultKind::Crash)]);
         assert_eq!((by_costs, blind.in_time), (4039, 4040.0));
+    }
+
+    #[test]
+    fn who_fails_anyway_is_not_there() {
+        // Half of the 400/s fail: all others can be served.
+        let errors = [fault(0, 60, FaultKind::Errors(0.5))];
+        assert_eq!(found(&[20], &[FOUR], &errors), (6000, BlindBound { in_time: 6000.0, by_chance: Some(0.0) }));
     }
 
     #[test]

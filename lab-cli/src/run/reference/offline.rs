@@ -8,6 +8,7 @@ use std::time::Duration;
 use analysis::summary::{Measured, PhaseSummary};
 use controllers::Timestamp;
 use plant::{Cluster, Foreseen, Plant, Servers};
+use spec::fault::luck;
 use workloads::{
     StopFlag,
     persona::Call,
@@ -79,7 +80,8 @@ impl<F: Foretells> SimServer for Listener<F> {
 
     fn ask(&mut self, asked: Box<SimRequest>, cx: &mut Cx<'_, ()>) {
         let work = self.plant.foresee(&asked.call, asked.user, asked.key);
-        self.heard.push(Arrival { at: cx.now(), class: asked.call.class, work });
+        let luck = luck(asked.key, asked.call.attempt);
+        self.heard.push(Arrival { at: cx.now(), class: asked.call.class, luck, work });
         cx.reply(asked.conn, Response { status: 200, ..Response::default() });
     }
 

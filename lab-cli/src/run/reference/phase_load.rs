@@ -16,6 +16,8 @@ use super::{
 pub(super) struct Arrival {
     pub(super) at: Timestamp,
     pub(super) class: Class,
+    /// Draw of the share of errors up to which it is served.
+    pub(super) luck: f64,
     pub(super) work: Vec<Foreseen>,
 }
 
@@ -25,7 +27,7 @@ pub(super) struct Service {
     pub(super) tasks: Vec<Servers>,
 }
 
-/// The requests of a phase that have time at all to be answered, with it.
+/// The requests of a phase that have time at all to be answered, with it, without those that fail whoever serves them.
 pub(super) struct PhaseLoad<'a> {
     pub(super) all: Vec<(Window, &'a Arrival)>,
     /// True, in the order of `all`, of requests that would be in time if they were alone.
@@ -34,8 +36,8 @@ pub(super) struct PhaseLoad<'a> {
 
 impl<'a> PhaseLoad<'a> {
     pub(super) fn of(here: &[&'a Arrival], objective: Duration, link: LinkSpec, services: &[Service]) -> Self {
-        let all: Vec<(Window, &Arrival)> =
-            here.iter().filter_map(|of| Some((Window::of(of.at, objective, link)?, *of))).collect();
+        let all = here.iter().filter_map(|of| Some((Window::of(of.at, objective, link)?, *of)));
+        let all: Vec<(Window, &Arrival)> = all.filter(|(window, of)| window.may_succeed(of.luck, services)).collect();
         let possible = all.iter().map(|(window, of)| window.fits(&of.work, services)).collect();
         Self { all, possible }
     }
@@ -71,6 +73,12 @@ impl Window {
     fn of(at: Timestamp, objective: Duration, link: LinkSpec) -> Option<Self> {
         let (ready, due) = (at + link.delay * 3, at + objective.checked_sub(link.delay)?);
         (due >= ready).then_some(Self { ready, due })
+    }
+
+    /// False if it fails in any case. In a tree an error of one service need not be the end of the request.
+    fn may_succeed(&self, luck: f64, services: &[Service]) -> bool {
+        let [Service { supply, .. }] = services else { return true };
+        luck >= supply.errors(self.ready, self.due)
     }
 
     /// False if it would be late even alone.

@@ -24,6 +24,8 @@ struct Stretch {
     fastest: f64,
     /// The time that each request takes beyond its work.
     wait: Duration,
+    /// The share of requests that fail wherever they go.
+    errors: f64,
     /// Work that can be done before, and by one server alone, in nanoseconds.
     before: f64,
     before_alone: f64,
@@ -48,7 +50,8 @@ impl Supply {
                 from,
                 speed: hindered.clone().map(|(of, by)| of.speed * by.share()).sum(),
                 fastest: hindered.clone().map(|(of, by)| of.fastest * by.share()).fold(0.0, f64::max),
-                wait: hindered.map(|(_, by)| by.wait).min().unwrap_or_default(),
+                wait: hindered.clone().map(|(_, by)| by.wait).min().unwrap_or_default(),
+                errors: hindered.map(|(_, by)| by.errors).fold(1.0, f64::min),
                 before: so_far(|last| last.speed, |last| last.before),
                 before_alone: so_far(|last| last.fastest, |last| last.before_alone),
             });
@@ -84,6 +87,13 @@ impl Supply {
             Some(by_wait.min(end)).filter(|latest| *latest >= stretch.from)
         });
         within.max().unwrap_or(Timestamp::ZERO)
+    }
+
+    /// The share of requests that fail, whenever they begin between two moments.
+    pub(super) fn errors(&self, from: Timestamp, to: Timestamp) -> f64 {
+        let first = self.stretches.partition_point(|stretch| stretch.from <= from).saturating_sub(1);
+        let passed = self.stretches[first..].iter().take_while(|stretch| stretch.from <= to);
+        passed.map(|stretch| stretch.errors).fold(1.0, f64::min)
     }
 
     /// True if a request may hold its worker without working.
@@ -142,6 +152,17 @@ mod tests {
         let faults = [fault(10, 10, FaultKind::Capacity(0.0))];
         let two = Supply::of(&[FOUR, FOUR], |task| faults.iter().filter(move |_| task == 1));
         assert_eq!([10, 20, 30].map(|at| seconds(&two, at)), [80.0, 120.0, 200.0]);
+    }
+
+    #[test]
+    fn errors_count_where_no_task_and_no_moment_is_without_them() {
+        let faults = [fault(10, 10, FaultKind::Errors(0.3)), fault(12, 2, FaultKind::Errors(1.0))];
+        let errors = |supply: &Supply, from, to| supply.errors(Timestamp::from_secs(from), Timestamp::from_secs(to));
+        let one = supply(&faults);
+        assert_eq!([errors(&one, 9, 11), errors(&one, 10, 11), errors(&one, 12, 13)], [0.0, 0.3, 1.0]);
+        assert_eq!([11, 12, 14, 15].map(|at| seconds(&one, at)), [44.0, 48.0, 48.0, 52.0], "nothing is served by 1.0");
+        let two = Supply::of(&[FOUR, FOUR], |task| faults.iter().filter(move |_| task == 1));
+        assert_eq!(errors(&two, 12, 13), 0.0);
     }
 
     #[test]
