@@ -6,15 +6,17 @@ use std::{
 };
 
 use controllers::{JobId, Timestamp};
-use http::{HeaderValue, Response, header};
+use http::{HeaderValue, Response, header, request::Parts};
 use service_core::{
     request::DEGRADED,
+    route::Route,
     synthetic::{
-        CHEAPEST, Law, emulated_graph,
+        CHEAPEST, Law,
         server_model::{BegunWork, Fifo, ProcessorSharing},
+        typed_graph,
     },
 };
-use spec::{Discipline, graph::Graph};
+use spec::{Discipline, EmulatedSpec, graph::Graph};
 use tokio::sync::oneshot;
 
 use live_service::{
@@ -36,6 +38,7 @@ pub struct Emulated {
     servers: ServerModel,
     used: Arc<Used>,
     page: Bytes,
+    graph: Graph,
 }
 
 /// The servers' work, reported as the CPU time of a machine with this number of processors: the process itself sleeps
@@ -59,15 +62,8 @@ struct SharedServers(Shared<ProcessorSharing<oneshot::Sender<()>>>);
 
 impl Emulated {
     /// The service. Needs a runtime.
-    #[must_use]
-    pub fn new(
-        law: Law,
-        servers: u32,
-        discipline: Discipline,
-        answer_bytes: u32,
-        seed: u64,
-        clock: ServiceClock,
-    ) -> Arc<Self> {
+    pub fn new(law: Law, emulated: &EmulatedSpec, seed: u64, clock: ServiceClock) -> Arc<Self> {
+        let EmulatedSpec { servers, discipline, answer_bytes, .. } = *emulated;
         let model = match discipline {
             Discipline::Fifo => ServerModel::Fifo(Mutex::new(Fifo::new(servers))),
             Discipline::ProcessorSharing => {
@@ -77,17 +73,21 @@ impl Emulated {
             }
         };
         let used = Arc::new(Used { servers: servers.max(1), clock, begun: Mutex::default() });
-        Arc::new(Self { law, seed, clock, servers: model, used, page: page(answer_bytes) })
+        Arc::new(Self { law, seed, clock, servers: model, used, page: page(answer_bytes), graph: typed_graph(emulated) })
     }
 }
 
 impl Service for Emulated {
     fn graph(&self) -> Graph {
-        emulated_graph()
+        self.graph.clone()
+    }
+
+    fn route(&self, head: &Parts) -> Route {
+        self.law.route(head.uri.path())
     }
 
     fn handle<'a>(&'a self, request: Request, at: At<'a>) -> Boxed<'a, Handled> {
-        let drawn = self.law.draw_at(self.seed, key(&request), request.tags.class, at.quality);
+        let drawn = self.law.draw_at(self.seed, key(&request), (request.route.kind, request.tags.class), at.quality);
         // Exactly the drawn time if nothing slows the servers down.
         let work = if at.speed < 1.0 { drawn.div_f64(at.speed) } else { drawn };
         Box::pin(async move {
@@ -250,7 +250,8 @@ mod tests {
             At { stage: "work", offered: now, started: now, quality: 1.0, p90: None, speed }
         };
         for discipline in [Discipline::Fifo, Discipline::ProcessorSharing] {
-            let service = Emulated::new(law.clone(), 2, discipline, 100, 1, clock);
+            let one = EmulatedSpec { discipline, ..EmulatedSpec::one(ServiceTime::Constant(Duration::from_millis(20))) };
+            let service = Emulated::new(law.clone(), &EmulatedSpec { servers: 2, ..one.clone() }, 1, clock);
             let probe = service.probe();
             assert_eq!((probe.cpu_time(), probe.cpus()), (Duration::ZERO, 2.0));
             let jobs = [1, 2, 3].map(|id| service.handle(request(id, None), at(1.0)));
@@ -270,7 +271,7 @@ mod tests {
             let _ = service.handle(request(4, None), at(0.5)).await;
             assert_eq!(probe.cpu_time(), Duration::from_millis(83));
             // The servers of a slow task are busy for the whole of their longer service times.
-            let service = Emulated::new(slow.clone(), 1, discipline, 100, 1, clock);
+            let service = Emulated::new(slow.clone(), &one, 1, clock);
             let _ = service.handle(request(5, None), at(1.0)).await;
             assert_eq!(service.probe().cpu_time(), Duration::from_millis(40));
         }

@@ -35,7 +35,7 @@ async fn open(task: &TaskSpec, clock: ServiceClock) -> Opened {
         App::Checksum(page) => Checksum::new(page, seed).map_err(cannot_open)?,
         App::Emulated(emulated) => {
             let law = Law::of(emulated)?.at_speed(task.speed)?;
-            Emulated::new(law, emulated.servers, emulated.discipline, emulated.answer_bytes, seed, clock)
+            Emulated::new(law, emulated, seed, clock)
         }
     })
 }

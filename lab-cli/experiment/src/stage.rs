@@ -17,6 +17,8 @@ use super::{
 };
 
 const SERVICE: RangeInclusive<Duration> = Duration::from_micros(1)..=Duration::from_secs(60);
+/// Most request types with service times of their own.
+const MOST_TYPES: usize = 100;
 /// Most values of an empirical law.
 const MOST_VALUES: usize = 10_000;
 
@@ -28,6 +30,7 @@ table! {
         discipline: Discipline = first_of(&[("fifo", Discipline::Fifo), ("processor-sharing", Discipline::ProcessorSharing)]), "How servers share the work";
         degradable: f64 = number(0.0..=1.0).or(0.0).example("0.5"), "Share of the work that shrinks with the quality that a policy sets";
         class_work: BTreeMap<Class, f64> = by::<BTreeMap<String, f64>, _>(class_work), "Factor on the drawn work by class, 0.001 to 1000; 1 for classes without one. Multiples of the capacity (`0.5x`) refer to factor 1";
+        types: BTreeMap<String, ServiceTime> = by::<BTreeMap<String, Either<DurationText, ServiceLaw>>, _>(types).example("{/search: 100ms}"), "Service times of requests for some paths (without the query), each a request type that policies can tell from others; other paths have `service`, and multiples of the capacity refer to that. Calls between services of a tree ask for `/`";
     }
 
     /// `{exponential: …}`
@@ -108,9 +111,9 @@ const LAWS_BY_EXAMPLE: &str = "service: 10ms, or {exponential: 10ms}, {lognormal
 
 /// Emulated servers, of a target or of one of its services.
 pub fn emulated(fields: &Fields<'_>, answer_bytes: u32) -> Option<EmulatedSpec> {
-    let EmulatedKeys { service, servers, discipline, degradable, class_work } = EmulatedKeys::read(fields);
+    let EmulatedKeys { service, servers, discipline, degradable, class_work, types } = EmulatedKeys::read(fields);
     let class_work = class_work.into_iter().collect();
-    Some(EmulatedSpec { service: service?, servers, discipline, answer_bytes, degradable, class_work })
+    Some(EmulatedSpec { service: service?, servers, discipline, answer_bytes, degradable, class_work, types })
 }
 
 fn class_work(fields: &Fields<'_>, key: &str) -> BTreeMap<Class, f64> {
@@ -125,21 +128,47 @@ fn times(node: &Node) -> Result<f64, (String, String)> {
     }
 }
 
-fn service(fields: &Fields<'_>, _: &str) -> Option<ServiceTime> {
-    let law = service_law(fields)?;
-    Law::new(&law).map_err(|error| fields.problem("service", error.to_string(), "")).ok()?;
+fn service(fields: &Fields<'_>, key: &str) -> Option<ServiceTime> {
+    fields.wanted(key, "10ms")?;
+    checked_law(fields, key)
+}
+
+/// Laws by path, `{/search: 100ms, /item: {exponential: 5ms}}`.
+fn types(fields: &Fields<'_>, key: &str) -> BTreeMap<String, ServiceTime> {
+    let Some(node) = fields.node(key) else { return BTreeMap::new() };
+    let hint = "write {/search: 100ms, /item: {exponential: 5ms}}";
+    let Value::Table(entries) = &node.value else {
+        fields.problem(key, format!("expected laws by path, got {}", node.value.shown()), hint);
+        return BTreeMap::new();
+    };
+    let inside = Fields::unchecked(node, &fields.path(key), fields.problems());
+    let one = |path: &str| {
+        if !path.starts_with('/') || path.contains('?') {
+            return inside.wrong(path, "is not a path", "it begins with / and has no query");
+        }
+        Some((path.to_owned(), checked_law(&inside, path)?))
+    };
+    if entries.len() > MOST_TYPES {
+        fields.problem(key, format!("{} types are too many", entries.len()), format!("at most {MOST_TYPES}"));
+    }
+    entries.iter().filter_map(|entry| one(&entry.key)).collect()
+}
+
+fn checked_law(fields: &Fields<'_>, key: &str) -> Option<ServiceTime> {
+    let law = service_law(fields, key)?;
+    Law::new(&law).map_err(|error| fields.problem(key, error.to_string(), "")).ok()?;
     Some(law)
 }
 
-fn service_law(fields: &Fields<'_>) -> Option<ServiceTime> {
-    let node = fields.wanted("service", "10ms")?;
-    let wrong = |message: String| fields.wrong("service", message, LAWS_BY_EXAMPLE);
+fn service_law(fields: &Fields<'_>, key: &str) -> Option<ServiceTime> {
+    let node = fields.node(key)?;
+    let wrong = |message: String| fields.wrong(key, message, LAWS_BY_EXAMPLE);
     match &node.value {
         Value::Text(text) => match parse_time(text).filter(|time| SERVICE.contains(time)) {
             Some(time) => Some(ServiceTime::Constant(time)),
             None => wrong(format!("{text:?} is not a service time")),
         },
-        other => read_one_of(LAWS, fields, "service").unwrap_or_else(|()| match other {
+        other => read_one_of(LAWS, fields, key).unwrap_or_else(|()| match other {
             Value::Table(entries) if entries.len() == 1 => {
                 wrong(format!("{:?} is not a law of service times", entries[0].key))
             }

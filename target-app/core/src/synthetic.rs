@@ -3,7 +3,10 @@
 mod law;
 pub mod server_model;
 
-use spec::graph::{Graph, Role};
+use spec::{
+    EmulatedSpec,
+    graph::{Graph, Role},
+};
 
 pub use law::{Law, LawError};
 
@@ -13,7 +16,18 @@ pub const CHEAPEST: &str = "1";
 /// The request type and the stage of an emulated service.
 #[must_use]
 pub fn emulated_graph() -> Graph {
-    Graph::new(&["request"], &[("work", Role::Dynamic)])
+    graph_with(&[])
+}
+
+/// The same with the request types of this service: the usual one, then a path each.
+#[must_use]
+pub fn typed_graph(emulated: &EmulatedSpec) -> Graph {
+    let paths: Vec<&str> = emulated.types.keys().map(String::as_str).collect();
+    graph_with(&paths)
+}
+
+fn graph_with(paths: &[&str]) -> Graph {
+    Graph::new(&[&["request"], paths].concat(), &[("work", Role::Dynamic)])
 }
 
 /// The request type and the stage of the checksum service.

@@ -15,7 +15,7 @@ use service_core::{
     load_report::LoadMeter,
     policies::{Resolved, Seating, Unfit, listed, machines},
     request::Intake,
-    synthetic::Law,
+    synthetic::{Law, typed_graph},
 };
 use spec::{App, EmulatedSpec, TargetSpec, fault::Fault, graph::Role, plant::PlantSpec};
 
@@ -216,7 +216,8 @@ fn backend(spec: &TargetSpec, plan: &PlantPlan) -> Result<(Box<dyn Backend>, u32
                 return Ok((Box::new(PlantService::new(service, seed)), service.servers));
             }
             let EmulatedSpec { servers, discipline, .. } = *emulated;
-            (Box::new(PlantEmulated { law: Law::of(emulated)?, servers, discipline, seed }), servers)
+            let (law, graph) = (Law::of(emulated)?, typed_graph(emulated));
+            (Box::new(PlantEmulated { law, graph, servers, discipline, seed }), servers)
         }
     })
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use controllers::Timestamp;
+use controllers::{Kind, Timestamp};
 use workloads::persona::Call;
 
 use super::{
@@ -15,6 +15,8 @@ use super::{
 /// The work for a request at one service.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Foreseen {
+    /// Its type there.
+    pub kind: Kind,
     /// All work.
     pub total: Duration,
     /// The longest part that one server must do alone.
@@ -37,13 +39,14 @@ pub struct Servers {
 }
 
 impl Foreseen {
-    /// Work in one piece.
+    /// Work in one piece on a request of this type.
     #[must_use]
-    pub fn one(work: Duration) -> Self {
-        Self { total: work, longest: work }
+    pub fn one(kind: Kind, work: Duration) -> Self {
+        Self { kind, total: work, longest: work }
     }
 
     pub(super) fn add(&mut self, more: Self) {
+        self.kind = if self.total.is_zero() { more.kind } else { self.kind };
         self.total += more.total;
         self.longest = self.longest.max(more.longest);
     }
@@ -51,11 +54,12 @@ impl Foreseen {
 
 impl Plant {
     /// The work on this user's request with these draws, at full quality.
-    pub fn foresee(&mut self, call: &Call, user: u64, key: u64) -> Duration {
+    pub fn foresee(&mut self, call: &Call, user: u64, key: u64) -> Foreseen {
         let head = head_of(call);
         let kind = self.backend.route(&head).kind;
         let class = self.intake.tags(&facts_of(&head, call, user, None), kind, Timestamp::ZERO).class;
-        self.backend.steps(kind, class, Draws { key, user }, 1.0).iter().map(|step| step.demand).sum()
+        let steps = self.backend.steps(kind, class, Draws { key, user }, 1.0);
+        Foreseen::one(kind, steps.iter().map(|step| step.demand).sum())
     }
 
     /// The service's servers, at their speed without faults.

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use controllers::{Class, JobId, Kind, Timestamp};
+use http::request::Parts;
 use service_core::{
     request::DEGRADED,
-    synthetic::{CHEAPEST, Law, checksum_graph, emulated_graph},
+    route::Route,
+    synthetic::{CHEAPEST, Law, checksum_graph},
 };
 use spec::{
     ChecksumSpec, Discipline,
@@ -23,6 +25,7 @@ use super::{
 #[derive(Debug)]
 pub(super) struct PlantEmulated {
     pub(super) law: Law,
+    pub(super) graph: Graph,
     pub(super) servers: u32,
     pub(super) discipline: Discipline,
     pub(super) seed: u64,
@@ -30,7 +33,11 @@ pub(super) struct PlantEmulated {
 
 impl Backend for PlantEmulated {
     fn graph(&self) -> Graph {
-        emulated_graph()
+        self.graph.clone()
+    }
+
+    fn route(&self, head: &Parts) -> Route {
+        self.law.route(head.uri.path())
     }
 
     /// First come, first served: a job in progress holds a server.
@@ -38,8 +45,8 @@ impl Backend for PlantEmulated {
         vec![places(self.discipline, self.servers)]
     }
 
-    fn steps(&mut self, _: Kind, class: Class, Draws { key, .. }: Draws, quality: f64) -> Vec<Step> {
-        vec![Step { pool: Some(0), demand: self.law.draw_at(self.seed, JobId(key), class, quality) }]
+    fn steps(&mut self, kind: Kind, class: Class, Draws { key, .. }: Draws, quality: f64) -> Vec<Step> {
+        vec![Step { pool: Some(0), demand: self.law.draw_at(self.seed, JobId(key), (kind, class), quality) }]
     }
 
     /// As the live service: the page at once, marked.

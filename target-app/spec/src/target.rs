@@ -203,6 +203,9 @@ pub struct EmulatedSpec {
     /// read numbers as keys within a tagged [`App`].
     #[serde(default)]
     pub class_work: Vec<(Class, f64)>,
+    /// Laws of requests for some paths, each a request type of its own, in place of `service`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub types: BTreeMap<String, ServiceTime>,
 }
 
 impl EmulatedSpec {
@@ -210,10 +213,11 @@ impl EmulatedSpec {
     #[must_use]
     pub fn one(service: ServiceTime) -> Self {
         let discipline = Discipline::Fifo;
-        Self { service, servers: 1, discipline, answer_bytes: 0, degradable: 0.0, class_work: Vec::new() }
+        let (class_work, types) = (Vec::new(), BTreeMap::new());
+        Self { service, servers: 1, discipline, answer_bytes: 0, degradable: 0.0, class_work, types }
     }
 
-    /// The capacity, in requests a second with a factor of 1, with this number of workers, which bring the jobs: no
+    /// The capacity, in requests a second of the usual type with a factor of 1, with this number of workers, which bring the jobs: no
     /// more servers are busy than there are workers. `None`: any number.
     #[must_use]
     pub fn capacity(&self, workers: u32) -> Option<f64> {

@@ -80,7 +80,7 @@ impl Experiment {
     /// Says of settings that they must refuse a part of what comes in calm, as far as the service is known.
     pub(super) fn too_tight(&self) -> Vec<String> {
         let AppPlan::Emulated(emulated) = &self.target.app else { return Vec::new() };
-        if !emulated.class_work.is_empty() {
+        if !emulated.class_work.is_empty() || !emulated.types.is_empty() {
             return Vec::new();
         }
         let Some((phase, asked)) = self.nominal_capacity().and_then(|usual| self.calm(usual)) else {

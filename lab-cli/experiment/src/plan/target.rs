@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use controllers::{Class, ClassRule, Criticality, catalogue::PolicySpec};
 use serde::{Deserialize, Serialize};
-use service_core::synthetic::{checksum_graph, emulated_graph};
+use service_core::synthetic::{checksum_graph, emulated_graph, typed_graph};
 use spec::{
     ArashiSpec, ChecksumSpec, ConnectionSpec, EmulatedSpec, HealthChecks, StageSpec, WorkSpec, graph::Graph,
     waiting_room::RoomsSpec,
@@ -107,9 +107,10 @@ impl AppPlan {
         match self {
             Self::Arashi(_) => service_core::mail::graph(),
             Self::Checksum(_) => checksum_graph(),
+            Self::Emulated(emulated) => typed_graph(emulated),
             // Every service of a tree has the same stages.
             // One that is not the lab's shows nothing of itself: to policies it is one stage.
-            Self::Emulated(_) | Self::Tree(_) | Self::Own(_) => emulated_graph(),
+            Self::Tree(_) | Self::Own(_) => emulated_graph(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The bound of who does not know what a request costs, but what those of its class cost in the mean.
+//! The bound of who does not know what a request costs, but what those of its class and type cost in the mean.
 //!
 //! Who does not know sizes chooses whom to serve without regard to them, and what has begun is worked on to its end. So the sizes of
 //! those that begin are a sample of all, and by Wald's identity their expected number, times the mean, is the work that is done for
@@ -13,12 +13,12 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use controllers::{Class, Timestamp};
+use controllers::{Class, Kind, Timestamp};
 use plant::Servers;
 
 use super::{
     bound::{OfflineJob, most_in_time},
-    phase_load::{PhaseLoad, Service, whole},
+    phase_load::{Arrival, PhaseLoad, Service, whole},
     supply::Supply,
 };
 
@@ -49,38 +49,43 @@ pub(super) fn bound(load: &PhaseLoad<'_>, services: &[Service]) -> BlindBound {
     BlindBound { in_time, by_chance: Some(by_chance.unwrap_or(0.0).min(most - in_time)) }
 }
 
+/// Requests whose mean cost is known.
+type Group = (Class, Kind);
+
 /// Statistics of a phase's requests at one service.
 struct Sizes {
-    /// Mean work by class, nanoseconds.
-    means: BTreeMap<Class, f64>,
-    /// Mean work of all, and the variance within classes.
+    service: usize,
+    /// Mean work by group, nanoseconds.
+    means: BTreeMap<Group, f64>,
+    /// Mean work of all, and the variance within groups.
     mean: f64,
     variance: f64,
-    /// The largest share of a class that is in time alone.
+    /// The largest share of a group that is in time alone.
     in_time: f64,
 }
 
 impl Sizes {
     /// `None`: nothing is done there.
     fn of(load: &PhaseLoad<'_>, service: usize, supply: &Supply) -> Option<Self> {
-        let mut least: BTreeMap<Class, f64> = BTreeMap::new();
+        let group = |arrival: &Arrival| group(arrival, service);
+        let mut least: BTreeMap<Group, f64> = BTreeMap::new();
         for (_, arrival) in &load.all {
             let work = arrival.work[service].total.as_nanos() as f64;
-            least.entry(arrival.class).and_modify(|least| *least = least.min(work)).or_insert(work);
+            least.entry(group(arrival)).and_modify(|least| *least = least.min(work)).or_insert(work);
         }
-        let mut classes: BTreeMap<Class, Sums> = BTreeMap::new();
+        let mut groups: BTreeMap<Group, Sums> = BTreeMap::new();
         for ((window, arrival), possible) in load.all.iter().zip(&load.possible) {
             // Where a fault leaves no time for any size, sizes are not why.
             let there = supply.alone(window.ready, supply.latest(window.due).max(window.ready));
-            let possible = *possible || there < least[&arrival.class];
-            classes.entry(arrival.class).or_default().add(arrival.work[service].total.as_nanos() as f64, possible);
+            let possible = *possible || there < least[&group(arrival)];
+            groups.entry(group(arrival)).or_default().add(arrival.work[service].total.as_nanos() as f64, possible);
         }
-        let all = classes.values().fold(Sums::default(), Sums::and);
+        let all = groups.values().fold(Sums::default(), Sums::and);
         let mean = all.mean();
-        let within = classes.values().map(|of| (of.squares - of.count * of.mean().powi(2)).max(0.0)).sum::<f64>();
-        let in_time = classes.values().map(|of| of.possible / of.count).fold(0.0, f64::max);
-        let means = classes.into_iter().map(|(class, of)| (class, of.mean())).collect();
-        (mean > 0.0).then(|| Self { means, mean, variance: within / all.count, in_time })
+        let within = groups.values().map(|of| (of.squares - of.count * of.mean().powi(2)).max(0.0)).sum::<f64>();
+        let in_time = groups.values().map(|of| of.possible / of.count).fold(0.0, f64::max);
+        let means = groups.into_iter().map(|(group, of)| (group, of.mean())).collect();
+        (mean > 0.0).then(|| Self { service, means, mean, variance: within / all.count, in_time })
     }
 
     fn bound(&self, load: &PhaseLoad<'_>, Service { supply, tasks }: &Service) -> BlindBound {
@@ -90,7 +95,7 @@ impl Sizes {
         let ready: Vec<Timestamp> = load.all.iter().map(|(window, _)| window.ready).collect();
         let left = Left::of(supply, &ready, read + refuse);
         let jobs = load.all.iter().map(|(window, arrival)| {
-            let work = whole((self.means[&arrival.class] - refuse).max(1.0));
+            let work = whole((self.means[&group(arrival, self.service)] - refuse).max(1.0));
             let begun_by = left.until(supply.latest(window.due)).ceil() as i64;
             OfflineJob { ready: left.until(window.ready).floor() as i64, due: begun_by + work, work }
         });
@@ -98,7 +103,7 @@ impl Sizes {
         let mut begun = most_in_time(&jobs);
         if supply.has_waits() {
             let held = load.all.iter().map(|(window, arrival)| {
-                let job = window.at_workers(Duration::from_nanos(self.means[&arrival.class] as u64), supply);
+                let job = window.at_workers(Duration::from_nanos(self.means[&group(arrival, self.service)] as u64), supply);
                 OfflineJob { due: job.due + job.work, ..job }
             });
             begun = begun.min(most_in_time(&held.collect::<Vec<_>>()));
@@ -114,6 +119,10 @@ impl Sizes {
         let chance = if of_all < 1.0 { DEVIATIONS * deviation + at_the_end } else { 0.0 };
         BlindBound { in_time: begun * self.in_time, by_chance: Some(chance * self.in_time) }
     }
+}
+
+fn group(arrival: &Arrival, service: usize) -> Group {
+    (arrival.class, arrival.work[service].kind)
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -183,7 +192,6 @@ mod tests {
     use workloads::sim::LinkSpec;
 
     use super::*;
-    use crate::run::reference::phase_load::Arrival;
 
     const FOUR: Servers =
         Servers { speed: 4.0, fastest: 1.0, workers: 4, read: Duration::ZERO, refuse: Duration::ZERO };
@@ -195,7 +203,7 @@ mod tests {
             at: Timestamp::from_nanos(number as u64 * 2_500_000),
             class: Class(0),
             luck: if number % 2 == 0 { 0.2 } else { 0.9 },
-            work: vec![Foreseen::one(Duration::from_millis(sizes[number % sizes.len()]))],
+            work: vec![Foreseen::one(Kind(0), Duration::from_millis(sizes[number % sizes.len()]))],
         };
         let arrivals: Vec<Arrival> = (0..12_000).map(arrival).collect();
         let services = [Service { supply: Supply::of(tasks, |_| faults.iter()), tasks: tasks.to_vec() }];

@@ -33,7 +33,7 @@ pub trait Foretells {
 
 impl Foretells for Plant {
     fn foresee(&mut self, call: &Call, user: u64, key: u64) -> Vec<Foreseen> {
-        vec![Foreseen::one(Self::foresee(self, call, user, key))]
+        vec![Self::foresee(self, call, user, key)]
     }
 
     fn servers(&self) -> Vec<Vec<Servers>> {

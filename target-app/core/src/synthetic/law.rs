@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use controllers::{Class, JobId, Random, Seeded, random::mix};
+use controllers::{Class, JobId, Kind, Random, Seeded, random::mix};
 use spec::{EmulatedSpec, ServiceTime};
+
+use crate::route::Route;
 
 /// A checked [`ServiceTime`].
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +15,8 @@ pub struct Law {
     degradable: f64,
     /// The factors of the draws of classes.
     class_work: Vec<(Class, f64)>,
+    /// Laws of further request types, by path.
+    types: Vec<(String, ServiceTime)>,
     /// The divisor of every draw.
     speed: f64,
 }
@@ -28,7 +32,11 @@ impl Law {
     /// # Errors
     /// Parameters out of their range.
     pub fn of(emulated: &EmulatedSpec) -> Result<Self, LawError> {
-        Self::new(&emulated.service)?.degradable(emulated.degradable)?.class_work(&emulated.class_work)
+        let law = Self::new(&emulated.service)?.degradable(emulated.degradable)?.class_work(&emulated.class_work)?;
+        for (path, of_type) in &emulated.types {
+            Self::new(of_type).map_err(|LawError(wrong)| LawError(format!("{path}: {wrong}")))?;
+        }
+        Ok(Self { types: emulated.types.clone().into_iter().collect(), ..law })
     }
 
     /// Checks a law.
@@ -50,7 +58,10 @@ impl Law {
             }
             ServiceTime::Uniform { min, max } if min > max => wrong("min must not be over max"),
             ServiceTime::Empirical(values) if values.is_empty() => wrong("an empirical law needs values"),
-            _ => Ok(Self { law: law.clone(), degradable: 0.0, class_work: Vec::new(), speed: 1.0 }),
+            _ => {
+                let (class_work, types) = (Vec::new(), Vec::new());
+                Ok(Self { law: law.clone(), degradable: 0.0, class_work, types, speed: 1.0 })
+            }
         }
     }
 
@@ -87,10 +98,18 @@ impl Law {
         Ok(Self { speed, ..self })
     }
 
-    /// The service time of a request of this class at a quality from 0 to 1, at this server's speed.
+    /// The route of a request for this path.
     #[must_use]
-    pub fn draw_at(&self, seed: u64, id: JobId, class: Class, quality: f64) -> Duration {
-        let drawn = self.draw(seed, id);
+    pub fn route(&self, path: &str) -> Route {
+        let of_path = self.types.iter().position(|(of, _)| of == path);
+        of_path.map_or(Route::ONLY, |place| Route { kind: Kind((place + 1) as u16), ..Route::ONLY })
+    }
+
+    /// The service time of a request of this type and class at a quality from 0 to 1, at this server's speed.
+    #[must_use]
+    pub fn draw_at(&self, seed: u64, id: JobId, (kind, class): (Kind, Class), quality: f64) -> Duration {
+        let of_type = usize::from(kind.0).checked_sub(1).and_then(|place| self.types.get(place));
+        let drawn = drawn_from(of_type.map_or(&self.law, |(_, law)| law), seed, id);
         let times = self.class_work.iter().find(|(of, _)| *of == class);
         let drawn = times.map_or(drawn, |(_, times)| seconds(drawn.as_secs_f64() * times));
         let work = drawn.mul_f64(1.0 - self.degradable * (1.0 - quality.clamp(0.0, 1.0)));
@@ -98,11 +117,17 @@ impl Law {
         if (self.speed - 1.0).abs() < f64::EPSILON { work } else { seconds(work.as_secs_f64() / self.speed) }
     }
 
-    /// The service time of a request: the same for the same seed and request, whatever happened to others.
+    /// The service time of a request of the usual type.
     #[must_use]
     pub fn draw(&self, seed: u64, id: JobId) -> Duration {
+        drawn_from(&self.law, seed, id)
+    }
+}
+
+/// A service time: the same for the same seed and request, whatever happened to others.
+fn drawn_from(law: &ServiceTime, seed: u64, id: JobId) -> Duration {
         let mut random = Seeded::new(mix(seed ^ mix(id.0)));
-        match &self.law {
+        match law {
             ServiceTime::Constant(time) => *time,
             ServiceTime::Exponential { mean } => seconds(random.exponential(1.0) * mean.as_secs_f64()),
             ServiceTime::Lognormal { median, sigma } => {
@@ -125,7 +150,6 @@ impl Law {
                 values[usize::try_from(at).unwrap_or(0)]
             }
         }
-    }
 }
 
 /// At most an hour, which is longer than any run, so that no draw of a heavy tail overflows.
@@ -153,10 +177,27 @@ mod tests {
             ..EmulatedSpec::one(ServiceTime::Constant(ms(10)))
         };
         let law = Law::of(&emulated).unwrap().at_speed(0.5).unwrap();
-        let draw = |class, quality| law.draw_at(1, JobId(1), Class(class), quality);
+        let draw = |class, quality| law.draw_at(1, JobId(1), (Kind(0), Class(class)), quality);
         assert_eq!((draw(1, 1.0), draw(2, 1.0), draw(2, 0.0)), (ms(20), ms(100), ms(50)));
         let none = Law::of(&EmulatedSpec { class_work: vec![(Class(2), 0.0)], ..emulated });
         assert!(none.unwrap_err().to_string().contains("class_work"));
+    }
+
+    #[test]
+    fn a_path_may_have_a_law_of_its_own() {
+        let ms = Duration::from_millis;
+        let types = [("/a", 100), ("/b", 7)].map(|(path, time)| (path.to_owned(), ServiceTime::Constant(ms(time))));
+        let emulated = EmulatedSpec {
+            class_work: vec![(Class(2), 5.0)],
+            types: types.into(),
+            ..EmulatedSpec::one(ServiceTime::Constant(ms(10)))
+        };
+        let law = Law::of(&emulated).unwrap();
+        let draw = |path, class| law.draw_at(1, JobId(1), (law.route(path).kind, Class(class)), 1.0);
+        assert_eq!((draw("/", 1), draw("/a", 1), draw("/b", 2), draw("/c", 2)), (ms(10), ms(100), ms(35), ms(50)));
+        let none = ServiceTime::Exponential { mean: Duration::ZERO };
+        let wrong = Law::of(&EmulatedSpec { types: [("/a".to_owned(), none)].into(), ..emulated });
+        assert_eq!(wrong.unwrap_err().to_string(), "service: /a: the mean must be over 0");
     }
 
     /// Bounds are at least five standard errors of the mean wide: σ/√N with N = 20 000, √N = 141.

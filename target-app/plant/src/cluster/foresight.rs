@@ -31,7 +31,7 @@ impl Cluster {
     fn foresee_at(&mut self, service: usize, asked: (&Call, u64), key: u64, work: &mut [Foreseen]) {
         let first = self.services[service].first;
         // All tasks of a service draw the same.
-        work[service].add(Foreseen::one(self.nodes[first].plant.foresee(asked.0, asked.1, key)));
+        work[service].add(self.nodes[first].plant.foresee(asked.0, asked.1, key));
         for place in 0..self.services[service].calls.len() {
             let caller = &self.calls.callers[self.nodes[first].callers[place]];
             let CallSpec { attempts, when_refused, redraw, .. } = caller.machine.spec;
@@ -56,6 +56,7 @@ impl Cluster {
 
 fn each_the_least(one: Vec<Foreseen>, other: Vec<Foreseen>) -> Vec<Foreseen> {
     let least = |(one, other): (Foreseen, Foreseen)| Foreseen {
+        kind: one.kind,
         total: one.total.min(other.total),
         longest: one.longest.min(other.longest),
     };
