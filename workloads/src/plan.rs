@@ -53,6 +53,9 @@ pub struct LoadPlan {
     pub connect_timeout: Duration,
     /// The objective: answers that take longer are late.
     pub objective: Duration,
+    /// The objectives of classes that have one of their own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub class_objectives: BTreeMap<Class, Duration>,
     /// The longest time after the last phase to wait for requests in flight.
     pub drain: Duration,
     /// Source addresses are spread over this many of 127.0.0.0/8 (loopback targets only); 1: no spreading.
@@ -79,11 +82,18 @@ impl LoadPlan {
             timeout: Duration::from_secs(60),
             connect_timeout: Duration::from_secs(10),
             objective: Duration::from_secs(1),
+            class_objectives: BTreeMap::new(),
             drain: Duration::from_secs(10),
             sources: 1,
             client: None,
             redraw: false,
         }
+    }
+
+    /// The objective of a class.
+    #[must_use]
+    pub fn objective_of(&self, class: Class) -> Duration {
+        self.class_objectives.get(&class).copied().unwrap_or(self.objective)
     }
 
     /// True if a part of the load is recorded.

@@ -133,6 +133,7 @@ mod tests {
             classes: Vec::new(),
             timeout: Duration::from_secs(60),
             objective: Duration::from_secs(1),
+            class_objectives: std::collections::BTreeMap::new(),
             replays: false,
         };
         Recorder::new(plan, &["request"]).finish(Timestamp::from_secs(10), health)

@@ -80,6 +80,7 @@ mod tests {
                 classes: vec![Class(0)],
                 timeout: lasts,
                 objective: lasts,
+                class_objectives: std::collections::BTreeMap::new(),
                 replays: false,
             },
             &["request"],

@@ -26,6 +26,7 @@ use analysis::{
     summary::LatencyObjective,
     text::{counted, long_time},
 };
+use controllers::Class;
 use serde::{Deserialize, Serialize};
 use spec::{fault::Fault, measured_service::MeasuredService};
 use workloads::sim::LinkSpec;
@@ -67,6 +68,9 @@ pub struct Experiment {
     pub target: TargetPlan,
     /// Promise of the service.
     pub objective: LatencyObjective,
+    /// Response times that classes are promised in its place, milliseconds.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub class_objectives: BTreeMap<Class, f64>,
     /// Senders of the load.
     pub users: UsersPlan,
     /// Arms in the order of the file.

@@ -11,19 +11,22 @@ use analysis::{
     summary::LatencyObjective,
     text::suggestion,
 };
+use controllers::{Class, catalogue::parse_time};
 use schemars::json_schema;
 use trace_import::web::place_of;
 use url::Url;
 
 use super::{
     arms::{self, ArmShape},
-    classes, combinations,
+    classes,
+    client::by_class,
+    combinations,
     fields::Fields,
     figure::{self, FigureKeys},
     hindsight,
-    keys::{Table, by, choice, count, flag, free, number, shapes, table, text, time},
+    keys::{DurationText, Table, by, choice, count, flag, free, number, shapes, table, text, time},
     own_target::Base,
-    plan::{AppPlan, Experiment, LoadStream, Model, Rate, TargetPlan, UsersPlan},
+    plan::{AppPlan, Experiment, LoadStream, Model, Rate, TargetPlan, UsersPlan, classes as classes_of},
     problem::{FileProblem, Problems},
     raw::{self, Value},
     set::{add_policies, set},
@@ -60,6 +63,7 @@ table! {
     pub(super) struct ObjectiveKeys as "Objective" {
         percentile: f64 = number(1.0..=99.9).or(90.0), "The percentile of response times that the objective is about";
         response_time: Option<Duration> = time(TIMES).wanted("1s"), "Longest response time of a good answer";
+        classes: BTreeMap<Class, f64> = by::<BTreeMap<String, DurationText>, _>(class_objectives).example("{1: 5s}"), "The same for classes with an objective of their own, by which goodput counts them; policies know the one of all";
     }
 
     /// How arms are compared: fixed before the run.
@@ -182,7 +186,7 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
     let simulation =
         simulation::simulation(fields.node("virtual"), target.as_ref().map(|target| &target.app), problems);
     let parts = name.zip(objective).zip(target).zip(users);
-    let Some((((name, objective), target), mut users)) = parts else {
+    let Some((((name, (objective, class_objectives)), target), mut users)) = parts else {
         thresholds::check_alone(&fields);
         return None;
     };
@@ -190,6 +194,7 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
         classes::agree(&target, &mut users, node, problems);
     }
     check_service(&target, &users, &fields);
+    check_objectives(&class_objectives, &users, &fields);
     for arm in &mut arms {
         arm.client = arm.client.take().or_else(|| users.client.clone());
     }
@@ -200,6 +205,7 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
         paper,
         target,
         objective,
+        class_objectives,
         users,
         arms,
         repeat: 1,
@@ -266,10 +272,35 @@ fn name(fields: &Fields<'_>) -> Option<String> {
     Some(name)
 }
 
-fn objective(fields: &Fields<'_>) -> Option<LatencyObjective> {
+/// Reads the objective of all, and those of classes.
+fn objective(fields: &Fields<'_>) -> Option<(LatencyObjective, BTreeMap<Class, f64>)> {
     fields.wanted("objective", "{percentile: 90, response_time: 1s}")?;
-    let ObjectiveKeys { percentile, response_time: time } = fields.table::<ObjectiveKeys>("objective")?;
-    Some(LatencyObjective { percentile, response_time_ms: time?.as_secs_f64() * 1e3 })
+    let ObjectiveKeys { percentile, response_time: time, classes } = fields.table::<ObjectiveKeys>("objective")?;
+    Some((LatencyObjective { percentile, response_time_ms: time?.as_secs_f64() * 1e3 }, classes))
+}
+
+/// Reads `classes: {1: 5s}`, in milliseconds.
+fn class_objectives(fields: &Fields<'_>, key: &str) -> BTreeMap<Class, f64> {
+    let time = |node: &raw::Node| match &node.value {
+        Value::Text(text) => parse_time(text).filter(|time| TIMES.contains(time)),
+        _ => None,
+    };
+    let hint = || "a time from 1ms to 1h, with its unit".to_owned();
+    let read = |node: &raw::Node| time(node).ok_or_else(|| (format!("unexpected {}", node.value.shown()), hint()));
+    let found = by_class(fields, key, "{1: 5s}", read);
+    found.into_iter().map(|(class, time)| (class, time.as_secs_f64() * 1e3)).collect()
+}
+
+/// An objective of nobody is a mistake.
+fn check_objectives(objectives: &BTreeMap<Class, f64>, users: &UsersPlan, fields: &Fields<'_>) {
+    let there = classes_of(users);
+    for Class(class) in objectives.keys().filter(|class| class.0 != 0 && !there.contains(&class.0)) {
+        let written = fields.node("objective").and_then(|node| node.get("classes"));
+        if let Some(node) = written {
+            let hint = "leave it out, or give users this class";
+            fields.problems().add(&node.place, "objective.classes", format!("nobody is of class {class}"), hint);
+        }
+    }
 }
 
 /// Reads the baseline, the metric and the margin of comparisons.

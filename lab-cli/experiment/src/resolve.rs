@@ -277,7 +277,8 @@ pub fn load_plan(
         phases: users.phases.iter().map(|phase| resolved(phase, users, capacity)).collect(),
         timeout: users.timeout,
         connect_timeout: users.connect_timeout,
-        objective: Duration::from_secs_f64(experiment.objective.response_time_ms / 1e3),
+        objective: of_ms(experiment.objective.response_time_ms),
+        class_objectives: experiment.class_objectives.iter().map(|(class, ms)| (*class, of_ms(*ms))).collect(),
         drain: users.drain,
         sources: users.sources,
         marks: users.marks.clone(),
@@ -296,8 +297,12 @@ fn client_spec(experiment: &Experiment, arm: &ArmPlan) -> Option<ClientSpec> {
 pub fn objective(experiment: &Experiment) -> Objective {
     Objective {
         percentile: experiment.objective.percentile,
-        response_time: Duration::from_secs_f64(experiment.objective.response_time_ms / 1e3),
+        response_time: of_ms(experiment.objective.response_time_ms),
     }
+}
+
+fn of_ms(ms: f64) -> Duration {
+    Duration::from_secs_f64(ms / 1e3)
 }
 
 fn resolved(phase: &crate::plan::PhasePlan, users: &UsersPlan, capacity: Option<f64>) -> plan::Phase {

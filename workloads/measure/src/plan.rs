@@ -1,6 +1,6 @@
 //! The parts of a load plan and of a request that a recorder needs.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use controllers::{Class, Kind, Timestamp};
 
@@ -15,6 +15,8 @@ pub struct RecorderPlan {
     pub timeout: Duration,
     /// The objective: later answers are late.
     pub objective: Duration,
+    /// The objectives of classes that have one of their own.
+    pub class_objectives: BTreeMap<Class, Duration>,
     /// True if a part of the load is recorded.
     pub replays: bool,
 }

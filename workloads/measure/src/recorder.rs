@@ -65,6 +65,8 @@ impl Ticket {
 #[derive(Debug)]
 pub struct Recorder {
     raw: Raw,
+    /// The objective of each class, in their order.
+    objectives: Vec<Duration>,
     window: Window,
     groups: Groups,
     window_response: Distribution,
@@ -95,8 +97,10 @@ impl Recorder {
     #[must_use]
     pub fn new(plan: RecorderPlan, kinds: &[&str]) -> Self {
         let most = plan.timeout * 2;
+        let (objective, own) = (plan.objective, plan.class_objectives.clone());
         let raw = Raw::new(plan, kinds, most);
         Self {
+            objectives: raw.classes.iter().map(|class| own.get(class).copied().unwrap_or(objective)).collect(),
             groups: Groups::new(raw.kinds.len(), raw.classes.len()),
             reports: Reports::new(most, raw.kinds.len(), raw.classes.len()),
             raw,
@@ -270,7 +274,8 @@ impl Recorder {
 
     fn end_sent(&mut self, ticket: &Ticket, fate: Fate, sent: Timestamp, now: Timestamp) {
         let mut response = now.since(ticket.intended);
-        let late = now.since(ticket.wanted_at) > self.raw.objective;
+        // Cells of a type stand side by side, in the order of classes.
+        let late = now.since(ticket.wanted_at) > self.objectives[ticket.cell % self.objectives.len()];
         // A request still open at the end of the run stays in flight, and its time in flight ends here as its sojourn does.
         self.in_flight.ends(now, matches!(fate, Fate::InFlight | Fate::Unsent));
         self.raw.sojourn += now.since(sent);

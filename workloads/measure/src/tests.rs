@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use controllers::{Class, Kind, Timestamp};
 
@@ -31,6 +31,7 @@ fn plan() -> RecorderPlan {
         classes: vec![Class(0), Class(1)],
         timeout: Duration::from_secs(60),
         objective: Duration::from_secs(1),
+        class_objectives: BTreeMap::new(),
         replays: false,
     }
 }
@@ -57,6 +58,19 @@ fn finish(recorder: Recorder) -> Report {
     let report = recorder.finish(at(30_000), Health::default());
     assert_eq!(report.faults, Vec::<String>::new());
     report
+}
+
+#[test]
+fn a_class_may_have_an_objective_of_its_own() {
+    let class_objectives = [(Class(1), Duration::from_secs(3))].into();
+    let mut recorder = Recorder::new(RecorderPlan { class_objectives, ..plan() }, &["read", "write"]);
+    for (kind, class, takes) in [(0, 0, 2), (0, 1, 2), (1, 1, 3), (1, 1, 4), (1, 0, 1)] {
+        let mut ticket = recorder.plan(1, intent(kind, class, at(0), 0), at(0));
+        recorder.sent(&mut ticket, at(0));
+        recorder.end(ticket, Fate::Served, at(takes * 1000));
+    }
+    let found = recorder.finish(at(20_000), Health::default()).total.measured;
+    assert_eq!((found.served, found.served_late), (3, 2), "of class 0 in 1 s, of class 1 in 3 s");
 }
 
 #[test]

@@ -23,6 +23,7 @@ impl LoadPlan {
             classes,
             timeout: self.timeout.max(self.connect_timeout),
             objective: self.objective,
+            class_objectives: self.class_objectives.clone(),
             replays: self.replays(),
         }
     }

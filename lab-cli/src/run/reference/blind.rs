@@ -209,7 +209,7 @@ mod tests {
         let services = [Service { supply: Supply::of(tasks, |_| faults.iter()), tasks: tasks.to_vec() }];
         let still = LinkSpec { delay: Duration::ZERO, ..LinkSpec::default() };
         let here: Vec<&Arrival> = arrivals.iter().collect();
-        let load = PhaseLoad::of(&here, Duration::from_millis(200), still, &services);
+        let load = PhaseLoad::of(&here, |_| Duration::from_millis(200), still, &services);
         (load.by_costs(&services), bound(&load, &services))
     }
 

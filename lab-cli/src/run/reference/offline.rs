@@ -111,7 +111,7 @@ pub fn bounds<S: Fn(usize, &[Servers]) -> Supply>(
     for phase in &plan.phases {
         let ends = begins + phase.duration;
         let here: Vec<&Arrival> = listener.heard.iter().filter(|of| begins <= of.at && of.at < ends).collect();
-        let load = PhaseLoad::of(&here, plan.objective, link, &services);
+        let load = PhaseLoad::of(&here, |class| plan.objective_of(class), link, &services);
         let found = match knowledge {
             Knowledge::Costs => BlindBound { in_time: load.by_costs(&services) as f64, by_chance: None },
             Knowledge::Means => blind::bound(&load, &services),

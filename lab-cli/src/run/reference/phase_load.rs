@@ -35,8 +35,14 @@ pub(super) struct PhaseLoad<'a> {
 }
 
 impl<'a> PhaseLoad<'a> {
-    pub(super) fn of(here: &[&'a Arrival], objective: Duration, link: LinkSpec, services: &[Service]) -> Self {
-        let all = here.iter().filter_map(|of| Some((Window::of(of.at, objective, link)?, *of)));
+    /// `objective`: of a class.
+    pub(super) fn of(
+        here: &[&'a Arrival],
+        objective: impl Fn(Class) -> Duration,
+        link: LinkSpec,
+        services: &[Service],
+    ) -> Self {
+        let all = here.iter().filter_map(|of| Some((Window::of(of.at, objective(of.class), link)?, *of)));
         let all: Vec<(Window, &Arrival)> = all.filter(|(window, of)| window.may_succeed(of.luck, services)).collect();
         let possible = all.iter().map(|(window, of)| window.fits(&of.work, services)).collect();
         Self { all, possible }

@@ -16,6 +16,7 @@ fn report() -> Report {
         classes: vec![Class(0), Class(1)],
         timeout: Duration::from_secs(60),
         objective: Duration::from_secs(1),
+        class_objectives: std::collections::BTreeMap::new(),
         replays: false,
     };
     let mut recorder = Recorder::new(plan, &["read", "write"]).watching_the_generator();
