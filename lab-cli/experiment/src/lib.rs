@@ -4,6 +4,7 @@
 //! Files are read, and nothing else is done: no clock, no process, no network (`clippy.toml` beside this crate enforces it).
 
 pub mod arms;
+mod autoscale;
 mod calls;
 mod classes;
 mod client;

@@ -123,7 +123,9 @@ impl Experiment {
 
     /// A live run is refused.
     pub fn virtual_only(&self) -> bool {
-        self.simulation.only || self.rooms_in_virtual_time() || self.arms.iter().any(|arm| arm.jitter.is_some())
+        let is_autoscaled = matches!(&self.target.app, AppPlan::Tree(tree) if tree.is_autoscaled());
+        let has_jitter = self.arms.iter().any(|arm| arm.jitter.is_some());
+        self.simulation.only || is_autoscaled || self.rooms_in_virtual_time() || has_jitter
     }
 
     /// True if an arm has waiting rooms that a live run cannot have: several, or one before several services.

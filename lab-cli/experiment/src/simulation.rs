@@ -121,9 +121,9 @@ fn not_hit(fault: &Fault, app: &AppPlan) -> Option<(&'static str, String, String
         let number = task.map(|task| ("task", format!("there is one process alone, and no task {task}")));
         return name.or(number).map(|(key, message)| (key, message, hint.to_owned()));
     };
-    if tree.platform.is_some() && fault.kind == FaultKind::Crash {
-        let message = "tasks that a platform starts and drains do not crash".to_owned();
-        return Some(("crash", message, "leave out the fault, or the platform".to_owned()));
+    if tree.adapts() && fault.kind == FaultKind::Crash {
+        let message = "tasks that a platform or an autoscaler starts and drains do not crash".to_owned();
+        return Some(("crash", message, "leave out the fault, or what starts and drains them".to_owned()));
     }
     let names: Vec<&str> = tree.services.iter().map(|service| service.name.as_str()).collect();
     let names = || format!("one of {}", names.join(", "));

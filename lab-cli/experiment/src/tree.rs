@@ -11,6 +11,7 @@ use spec::{
 use workloads::balance::{Balancer, Per};
 
 use super::{
+    autoscale::{AutoscaleKeys, autoscale},
     calls::{CallOrName, call},
     client::criticality_of_all,
     costs::CostChanges,
@@ -48,6 +49,7 @@ table! {
         slow = free::<SlowKeys>(), "The first tasks are slower than the others";
         subset: u32 = count(1..=1_000_000).or(0).otherwise("all").example("30"), "Tasks of this service that each task which calls it sends to, as dealt out by deterministic subsetting (chapter 20): every task then has as many callers as another. Users together send to all";
         cap: u32 = count(1..=1_000_000).or(0).otherwise("none").example("20"), "Most requests in flight at a task, for `per: request`: if all tasks are at it, the balancer refuses at once (`concurrency`; the row `service/balancer`). Each sender counts its own: users together, and each task that calls. Live, the users' balancer is in the generator: its refusals are counted as read and refused by the service, no task reads them, and a user that would begin again at once waits 1 ms";
+        autoscale = free::<AutoscaleKeys>().example("{max: 10, start: 60s}"), "An autoscaler starts and drains tasks, in virtual time alone. [Tasks that come and go](#tasks-that-come-and-go)";
         calls = free::<Vec<CallOrName>>(), "Calls to services below for each request, after the service's own work, while its worker waits: names, or tables";
         fan_out: bool = flag().or(false), "Make all calls at once instead of one after the other";
         costs = free::<CostChanges>(), "As `virtual.costs`, for this service. Live as well: they occupy one of the emulated servers, before its work or in between (longer on a slow task), `accept` before a connection's first request is read, and come on top of the real costs. `police_batch`, `police_threshold`, `idle`, `connection`, `request`, `memory` and `restart` are for virtual time alone; `lab check` says so";
@@ -86,6 +88,10 @@ pub fn tree(fields: &Fields<'_>, otherwise: &StageSpec) -> Option<Tree> {
         return None;
     }
     let platform = platform(fields, &mut services);
+    if let (Some(_), Some(of)) = (&platform, services.iter().find(|service| service.autoscale.is_some())) {
+        let message = format!("{} has an autoscaler: two would add and take away tasks", of.name);
+        fields.problem("platform", message, "leave one of them out");
+    }
     let entries = entry(fields, &names)?;
     let applications = || platform.iter().flat_map(|platform| &platform.applications);
     for (_, asked) in &entries {
@@ -106,6 +112,7 @@ fn one(fields: &Fields<'_>, name: &str, after: &[&str], otherwise: &StageSpec) -
     if let Some((message, hint)) = deaf(spec.balancer, spec.per) {
         fields.problem("balancer", message, hint);
     }
+    autoscale(fields, &mut spec);
     spec.calls = fields.list("calls").iter().filter_map(|node| call(node, fields, after)).collect();
     let criticality = criticality_of_all(fields, "criticality");
     Some(TreeService {

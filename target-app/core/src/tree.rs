@@ -1,5 +1,6 @@
 //! Several services that call each other: their books, the machines of the whole tree, and reports between tasks.
 
+mod autoscaler;
 mod books;
 mod machines;
 mod platform;

@@ -1,5 +1,6 @@
 //! A target as values: the settings of services, plants, platforms, proxies and waiting rooms, and the forms of the control port.
 
+pub mod autoscale;
 pub mod choice;
 pub mod fault;
 pub mod graph;

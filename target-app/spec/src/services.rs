@@ -13,7 +13,7 @@ use workloads::{
     plan::ClientPolicy,
 };
 
-use crate::{TargetSpec, plant::PlantSpec, platform::PlatformSpec};
+use crate::{TargetSpec, autoscale::AutoscaleSpec, plant::PlantSpec, platform::PlatformSpec};
 
 /// Services, and the entry points of users.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,6 +33,12 @@ impl TreeSpec {
     #[must_use]
     pub fn reports(&self) -> bool {
         !self.machines.is_empty() || self.platform.is_some()
+    }
+
+    /// True if tasks are started and drained during a run.
+    #[must_use]
+    pub fn adapts(&self) -> bool {
+        self.platform.is_some() || self.services.iter().any(|service| service.autoscale.is_some())
     }
 }
 
@@ -68,7 +74,7 @@ impl DerefMut for HostedService {
 pub struct ServiceSpec {
     /// Its name.
     pub name: String,
-    /// The number of tasks, all equal.
+    /// The number of tasks, all equal; with an autoscaler the largest.
     pub tasks: u32,
     /// The choice of the task for a request.
     pub balancer: Balancer,
@@ -82,6 +88,9 @@ pub struct ServiceSpec {
     /// The number of its tasks that each calling task sends to ([`subset`]); 0: all.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub subset: u32,
+    /// The autoscaler; `None`: all tasks run all the time, unless a platform has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub autoscale: Option<AutoscaleSpec>,
     /// The calls to other services for each request, made after the service's own work.
     pub calls: Vec<CallSpec>,
     /// All calls at once; else one after the other.

@@ -45,7 +45,7 @@ impl Deref for TreeService {
 
 impl Tree {
     /// Requests a second that users may send before some service has more to do than it can, if each call is made once. With
-    /// several entries: through the first of them. Of a platform: with the tasks that run at the start.
+    /// several entries: through the first of them. Where tasks come and go: with those that run at the start.
     pub fn capacity(&self) -> Option<f64> {
         self.capacity_by(TreeService::capacity)
     }
@@ -86,7 +86,17 @@ impl Tree {
             let is_sentry = (application.sentries == service.name).then_some(1);
             is_sentry.or((application.servers == service.name).then_some(application.min_servers))
         });
-        first.unwrap_or(service.tasks)
+        first.or(service.autoscale.map(|autoscale| autoscale.first)).unwrap_or(service.tasks)
+    }
+
+    /// True if tasks are started and drained during a run.
+    pub(crate) fn adapts(&self) -> bool {
+        self.platform.is_some() || self.is_autoscaled()
+    }
+
+    /// True if an autoscaler does that, in virtual time alone.
+    pub(crate) fn is_autoscaled(&self) -> bool {
+        self.services.iter().any(|service| service.autoscale.is_some())
     }
 
     /// A service that users ask and that has several tasks.

@@ -60,7 +60,12 @@ impl UsersPlan {
             && gives_in(&behaviour.on_failure)
             && !behaviour.patience.as_ref().is_some_and(|patience| patience.reload)
             && matches!(self.model, Model::Url { .. })
-            && matches!(app, AppPlan::Emulated(_) | AppPlan::Checksum(_) | AppPlan::Tree(_))
+            && match app {
+                AppPlan::Emulated(_) | AppPlan::Checksum(_) => true,
+                // What an autoscaler gives depends on what is refused.
+                AppPlan::Tree(tree) => !tree.is_autoscaled(),
+                AppPlan::Arashi(_) | AppPlan::Own(_) => false,
+            }
     }
 }
 

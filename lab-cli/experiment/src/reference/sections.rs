@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 
 use crate::{
     arms::ArmKeys,
+    autoscale::AutoscaleKeys,
     calls::{CallChanges, CallKeys},
     client::{ClientKeys, GroupKeys},
     costs::CostChanges,
@@ -92,6 +93,10 @@ fn of_trees() -> Vec<Section> {
             "One service of `app: tree`. [Several services](../experiments.md#several-services).",
         ),
         section::<SlowKeys>("target.services.NAME.slow", "The first tasks of a service, slower than the others."),
+        section::<AutoscaleKeys>(
+            "target.services.NAME.autoscale",
+            "Kubernetes' law. [Tasks that come and go](../experiments.md#tasks-that-come-and-go).",
+        ),
         section::<CallKeys>("target.services.NAME.calls[]", "A call is the name of a service, or a table."),
         section::<ExportedMetrics>(
             "target.metrics",

@@ -11,7 +11,10 @@ use spec::services::TreeSpec;
 use crate::{
     events::Events,
     policies::{MachineError, Resolved, Seating},
-    tree::platform::{Platform, TaskId, TreeChange},
+    tree::{
+        autoscaler::Autoscaler,
+        platform::{Platform, TaskId, TreeChange},
+    },
 };
 
 /// The machines of a tree.
@@ -19,6 +22,7 @@ use crate::{
 pub struct TreeMachines {
     machines: Vec<SiteMachine>,
     platform: Option<Platform>,
+    autoscalers: Vec<Autoscaler>,
 }
 
 /// What the machines of a tree want done.
@@ -38,7 +42,9 @@ impl TreeMachines {
     /// # Errors
     /// Names that are no machines, or wrong settings.
     pub fn new(spec: &TreeSpec) -> Result<Self, MachineError> {
-        let Some(first) = spec.services.first() else { return Ok(Self { machines: Vec::new(), platform: None }) };
+        let Some(first) = spec.services.first() else {
+            return Ok(Self { machines: Vec::new(), platform: None, autoscalers: Vec::new() });
+        };
         let graph = Arc::new(crate::synthetic::emulated_graph());
         let seating = Seating::new(Arc::clone(&graph), first.task.objective, first.task.seed, Events::default());
         let machine = |spec| {
@@ -50,22 +56,36 @@ impl TreeMachines {
         Ok(Self {
             machines: spec.machines.iter().map(machine).collect::<Result<_, _>>()?,
             platform: platform.transpose()?,
+            autoscalers: Autoscaler::all(spec),
         })
     }
 
-    /// The services whose tasks run only while a platform wants them; the tasks of the others run all the time.
+    /// The services whose tasks run only while a platform or an autoscaler wants them; the tasks of the others run all the
+    /// time.
     pub fn on_demand(&self) -> impl Iterator<Item = usize> {
-        self.platform.iter().flat_map(Platform::services)
+        self.platform.iter().flat_map(Platform::services).chain(self.autoscalers.iter().map(Autoscaler::service))
+    }
+
+    /// The tasks whose load is to be told before the turn at this time ([`Self::load`]).
+    pub fn samples(&self, now: Timestamp) -> Vec<TaskId> {
+        self.autoscalers.iter().flat_map(|scaler| scaler.samples(now)).collect()
+    }
+
+    /// Takes in the load of a task.
+    pub fn load(&mut self, task: TaskId, reading: LoadReading) {
+        self.autoscalers.iter_mut().for_each(|scaler| scaler.load(task, reading));
     }
 
     /// Notes that a task takes requests.
     pub fn started(&mut self, task: TaskId) {
         self.platform.iter_mut().for_each(|platform| platform.started(task));
+        self.autoscalers.iter_mut().for_each(|scaler| scaler.started(task));
     }
 
     /// Notes that a task has finished what it had.
     pub fn drained(&mut self, task: TaskId) {
         self.platform.iter_mut().for_each(|platform| platform.drained(task));
+        self.autoscalers.iter_mut().for_each(|scaler| scaler.drained(task));
     }
 
     /// Delivers a task's report, whose site is numbered among those of all tasks ([`super::global`]).
@@ -91,6 +111,10 @@ impl TreeMachines {
             let at = platform.turn(now, &mut turn.changes, &mut turn.told);
             turn.wake = earliest(turn.wake, Some(at));
         }
+        for scaler in &mut self.autoscalers {
+            let at = scaler.turn(now, &mut turn.changes);
+            turn.wake = earliest(turn.wake, Some(at));
+        }
         turn
     }
 
@@ -101,6 +125,7 @@ impl TreeMachines {
         self.machines.iter().for_each(|machine| machine.gauges(&mut row.policy));
         let mut rows: Vec<StageGauges> = (!row.policy.is_empty()).then_some(row).into_iter().collect();
         self.platform.iter().for_each(|platform| platform.gauges(&mut rows));
+        rows.extend(self.autoscalers.iter().map(Autoscaler::gauges));
         rows
     }
 }

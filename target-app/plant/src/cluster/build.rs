@@ -130,7 +130,7 @@ fn entries(spec: &TreeSpec) -> Vec<(Option<Class>, usize)> {
     spec.entries.iter().filter_map(|(class, service)| Some((*class, position(spec, service)?))).collect()
 }
 
-/// Rejects faults of what there is not, and crashes of tasks that a platform drains.
+/// Rejects faults of what there is not, and crashes of tasks that are started and drained.
 fn check_faults(spec: &TreeSpec, faults: &[Fault]) -> Result<(), PlantError> {
     let wrong = |message: String| Err(PlantError::Tree(message));
     for fault in faults {
@@ -143,8 +143,8 @@ fn check_faults(spec: &TreeSpec, faults: &[Fault]) -> Result<(), PlantError> {
             (Some(_), _) => {}
         }
     }
-    if spec.platform.is_some() && faults.iter().any(|fault| fault.kind == FaultKind::Crash) {
-        return wrong("tasks that a platform starts and drains do not crash: leave the fault out".to_owned());
+    if spec.adapts() && faults.iter().any(|fault| fault.kind == FaultKind::Crash) {
+        return wrong("tasks that come and go do not crash: leave the fault out".to_owned());
     }
     Ok(())
 }
@@ -174,8 +174,8 @@ fn check(spec: &TreeSpec) -> Result<(), PlantError> {
             }
         }
     }
-    if spec.platform.is_some() && spec.services.iter().any(|service| service.costs.restart_ms > 0.0) {
-        return wrong("tasks that a platform starts and drains do not crash: leave restart out".to_owned());
+    if spec.adapts() && spec.services.iter().any(|service| service.costs.restart_ms > 0.0) {
+        return wrong("tasks that come and go do not crash: leave restart out".to_owned());
     }
     if let Some((_, service)) = spec.entries.iter().find(|(_, service)| position(spec, service).is_none()) {
         return wrong(format!("users ask {service}, which does not exist"));

@@ -43,6 +43,10 @@ impl Cluster {
     /// Lets the machines of the whole tree do what is due.
     pub(super) fn turn_machines(&mut self, cx: &mut Cx<'_, ClusterEvent>) {
         let now = cx.now();
+        for task in self.beside.machines.samples(now) {
+            let reading = self.nodes[self.node_of(task)].plant.meter();
+            self.beside.machines.load(task, reading);
+        }
         loop {
             let TreeTurn { told, changes, wake } = self.beside.machines.turn(now);
             let has_changed = !changes.is_empty();
