@@ -5,18 +5,19 @@ use std::{ops::RangeInclusive, time::Duration};
 use analysis::text::suggestion;
 use schemars::json_schema;
 use serde::{Deserialize, Serialize};
-use spec::services::{CallSpec, WhenRefused};
+use spec::services::{CallLink, CallSpec, WhenRefused};
 use workloads::plan::ClientPolicy;
 
 use super::{
     client::client_key,
     fields::Fields,
-    keys::{Table, by, choice, count, first_of, flag, free, number, shapes, table, time},
+    keys::{Table, by, choice, count, first_of, flag, free, number, shapes, table, table_of, time},
     policy::Policy,
     raw::{Node, Value},
 };
 
 const TIMES: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(3600);
+const WAYS: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(60);
 const WHEN_REFUSED: &[(&str, WhenRefused)] = &[
     ("overloaded", WhenRefused::Overloaded),
     ("dont-retry", WhenRefused::DontRetry),
@@ -34,8 +35,15 @@ table! {
         when_refused: WhenRefused = first_of(WHEN_REFUSED), "The answer to a request one of whose calls was refused in the end";
         timeout: Duration = time(TIMES).or(Duration::from_secs(10)), "Longest wait for all attempts together; never longer than the request's own sender waits";
         connections: u32 = count(0..=100_000).or(0), "Most connections of a task; 0: no limit";
+        link: Option<CallLink> = table_of::<CallLinkKeys>().otherwise("as `virtual.link`, without jitter"), "The way to the called service, in virtual time alone";
         client: Option<ClientPolicy> = by::<Policy, _>(client_key).example("retry-budget"), "A policy on the caller's side";
         ..CallSpec::to("")
+    }
+
+    /// The way between two services. Nothing is lost there.
+    pub(super) struct CallLinkKeys as "CallLink" for CallLink {
+        delay: Duration = time(WAYS).wanted("40ms").filled(), "One-way delay";
+        jitter: Duration = time(WAYS).or(Duration::ZERO).example("10ms"), "Largest additional delay of a call or its answer, drawn uniformly";
     }
 
     /// What an arm changes of all calls.

@@ -3,7 +3,7 @@
 //! A request to a service with calls is worked on first, and keeps its worker while the calls are made, one after the other or
 //! all at once. A refused call may be tried again by the service that made it, right away. What a call carries on: criticality,
 //! customer, what is left of the time that its sender waits, the number of the attempt, and the key of all draws. Between
-//! services messages take as long as between users and service; nothing is lost there.
+//! services messages take as long as between users and service, unless a call has a link of its own; nothing is lost there.
 //!
 //! Users' requests and calls are counted in separate ledgers, so that users' counts agree with those of the services
 //! that they call.
@@ -18,6 +18,7 @@ mod members;
 mod node;
 #[cfg(test)]
 mod tests;
+mod ways;
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -40,6 +41,7 @@ use connections::{InnerConnection, InnerConnections, Sender};
 pub use event::ClusterEvent;
 use members::Beside;
 use node::{Deferred, Node, NodeContext};
+use ways::Way;
 use service_core::{
     calls::{CallRoute, Pool, Visits},
     ledger::ServiceLedger,
@@ -55,6 +57,8 @@ pub struct Cluster {
     entries: Vec<(Option<Class>, usize)>,
     /// The pools of each service's users, then those of each caller.
     pools: Vec<ServicePool>,
+    /// Their ways, in the same order.
+    ways: Vec<Way>,
     inner: InnerConnections,
     /// Users' connections.
     users: BTreeMap<ConnId, UserConnection>,
@@ -112,7 +116,8 @@ impl Cluster {
         what: impl FnOnce(&mut Plant, &mut NodeContext<'_, '_>) -> R,
     ) -> R {
         let has_calls = !self.nodes[node].callers.is_empty();
-        let mut inside = NodeContext { cx, node, hop: self.hop, has_calls, deferred: &mut self.deferred };
+        let (inner, ways, deferred) = (&mut self.inner, &mut self.ways, &mut self.deferred);
+        let mut inside = NodeContext { cx, node, hop: self.hop, has_calls, inner, ways, deferred };
         what(&mut self.nodes[node].plant, &mut inside)
     }
 
@@ -148,7 +153,7 @@ impl Cluster {
             let service = of.service;
             return self.refuse_at_balancer(service, owner, &asked, cx);
         }
-        let at = cx.now() + self.hop;
+        let now = cx.now();
         let conn = match of.pool.route() {
             CallRoute::Wait => {
                 of.pool.waiting.push_back((owner, asked));
@@ -160,14 +165,14 @@ impl Cluster {
                 if let Some(connection) = self.inner.get(conn) {
                     connection.owner = Some(owner);
                 }
-                cx.plan(at, ClusterEvent::Asked(asked));
+                cx.plan(now + self.ways[pool].message(), ClusterEvent::Asked(asked));
                 conn
             }
             CallRoute::New(task) => {
                 let node = self.services[of.service].first + task;
                 let connection = InnerConnection { node, pool, owner: Some(owner), asked: Some(asked) };
                 let conn = self.inner.open(connection);
-                cx.plan(at, ClusterEvent::Syn(conn, 0));
+                cx.plan(now + self.ways[pool].delay, ClusterEvent::Syn(conn, 0));
                 conn
             }
         };
@@ -199,10 +204,11 @@ impl Cluster {
     }
 
     fn syn(&mut self, conn: ConnId, sent_before: u32, cx: &mut Cx<'_, ClusterEvent>) {
-        let Some(node) = self.inner.get(conn).map(|connection| connection.node) else { return };
+        let Some((node, pool)) = self.inner.get(conn).map(|connection| (connection.node, connection.pool)) else { return };
+        let back = cx.now() + self.ways[pool].delay;
         match self.at(node, cx, |plant, context| plant.on_connect(conn, false, context)) {
-            SynResult::Taken => cx.plan(cx.now() + self.hop, ClusterEvent::Connected(conn)),
-            SynResult::Refused => cx.plan(cx.now() + self.hop, ClusterEvent::Closed(conn)),
+            SynResult::Taken => cx.plan(back, ClusterEvent::Connected(conn)),
+            SynResult::Refused => cx.plan(back, ClusterEvent::Closed(conn)),
             SynResult::Dropped if sent_before < SYN_RETRIES => {
                 let wait = SYN_AGAIN * (1 << sent_before);
                 cx.plan(cx.now() + wait, ClusterEvent::Syn(conn, sent_before + 1));
@@ -215,8 +221,9 @@ impl Cluster {
         let Some(connection) = self.inner.get(conn) else { return };
         let Some(mut asked) = connection.asked.take() else { return };
         asked.conn = conn;
-        self.pools[connection.pool].pool.written += 1;
-        cx.plan(cx.now() + self.hop, ClusterEvent::Asked(asked));
+        let pool = connection.pool;
+        self.pools[pool].pool.written += 1;
+        cx.plan(cx.now() + self.ways[pool].message(), ClusterEvent::Asked(asked));
     }
 
     fn asked(&mut self, asked: Box<SimRequest>, cx: &mut Cx<'_, ClusterEvent>) {
@@ -291,7 +298,7 @@ impl Cluster {
     /// Closes a connection without a request, which its pool has given up.
     fn close_idle(&mut self, conn: ConnId, cx: &mut Cx<'_, ClusterEvent>) {
         let Some(connection) = self.inner.remove(conn) else { return };
-        cx.plan(cx.now() + self.hop, ClusterEvent::HungUp(connection.node, conn));
+        cx.plan(cx.now() + self.ways[connection.pool].delay, ClusterEvent::HungUp(connection.node, conn));
     }
 
     /// Closes a connection whose answer nobody waits for any more.
@@ -300,7 +307,7 @@ impl Cluster {
         let task = connection.node - self.services[self.pools[connection.pool].service].first;
         self.pools[connection.pool].pool.remove(task, &conn);
         self.pools[connection.pool].pool.left(task);
-        cx.plan(cx.now() + self.hop, ClusterEvent::HungUp(connection.node, conn));
+        cx.plan(cx.now() + self.ways[connection.pool].delay, ClusterEvent::HungUp(connection.node, conn));
         self.next_in_line(connection.pool, cx);
     }
 

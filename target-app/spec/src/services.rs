@@ -249,6 +249,9 @@ pub struct CallSpec {
     pub timeout: Duration,
     /// The largest number of connections of a task to the called service, 0 for no limit; calls wait for a free one.
     pub connections: u32,
+    /// The way to the called service in virtual time; `None`: as between users and services.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<CallLink>,
     /// The client-side policy of a task, asked before a call is sent.
     pub client: Option<ClientPolicy>,
     /// True: each attempt of a call has draws of its own at the called service. False: what is repeated costs what it did.
@@ -269,10 +272,23 @@ impl CallSpec {
             when_refused: WhenRefused::default(),
             timeout: Duration::from_secs(10),
             connections: 0,
+            link: None,
             client: None,
             redraw: false,
         }
     }
+}
+
+/// The way between two services.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CallLink {
+    /// The delay of one direction.
+    #[serde(with = "controllers::millis")]
+    pub delay: Duration,
+    /// The largest additional delay of a call or its answer, uniformly distributed from 0.
+    #[serde(with = "controllers::millis")]
+    pub jitter: Duration,
 }
 
 fn certain() -> f64 {

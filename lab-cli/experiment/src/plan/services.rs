@@ -114,7 +114,11 @@ impl Tree {
                 format!("{}: {}: for virtual time alone, a live task does not spend it", service.name, keys.join(", "));
             (!keys.is_empty()).then_some(said)
         };
-        self.services.iter().filter_map(left_out).collect()
+        let far = |service: &&TreeService| service.calls.iter().any(|call| call.link.is_some());
+        let undelayed = self.services.iter().filter(far).map(|service| {
+            format!("{}: calls.link: for virtual time alone, a live call is not delayed", service.name)
+        });
+        self.services.iter().filter_map(left_out).chain(undelayed).collect()
     }
 
     /// Parts of a tree that virtual time leaves out.

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use crate::{
     arms::ArmKeys,
     autoscale::AutoscaleKeys,
-    calls::{CallChanges, CallKeys},
+    calls::{CallChanges, CallKeys, CallLinkKeys},
     client::{ClientKeys, GroupKeys},
     costs::CostChanges,
     exported_metrics::ExportedMetrics,
@@ -98,6 +98,7 @@ fn of_trees() -> Vec<Section> {
             "Kubernetes' law. [Tasks that come and go](../experiments.md#tasks-that-come-and-go).",
         ),
         section::<CallKeys>("target.services.NAME.calls[]", "A call is the name of a service, or a table."),
+        section::<CallLinkKeys>("target.services.NAME.calls[].link", "The way to the called service."),
         section::<ExportedMetrics>(
             "target.metrics",
             "What a service of your own exports. [Your service](../your-service.md#3-run-it).",

@@ -10,7 +10,7 @@ use service_core::{
 };
 use spec::{
     fault::{Fault, FaultKind},
-    services::{HostedService, TreeSpec},
+    services::{CallLink, HostedService, TreeSpec},
 };
 use workloads::balance::Per;
 
@@ -20,6 +20,7 @@ use super::{
     connections::InnerConnections,
     members::Beside,
     node::{Life, Node},
+    ways::Way,
 };
 use crate::{PlantError, build::PlantPlan, world::Plant};
 
@@ -38,6 +39,7 @@ impl Cluster {
             nodes: Vec::new(),
             entries: entries(spec),
             pools: Vec::new(),
+            ways: Vec::new(),
             inner: InnerConnections::default(),
             users: BTreeMap::new(),
             calls: Calls::new(),
@@ -48,7 +50,7 @@ impl Cluster {
         };
         for (number, service) in spec.services.iter().enumerate() {
             let seed = seed_for(seed, &format!("users of {}", service.name));
-            made.pools.push(pool(number, service, &[], 0, seed));
+            made.join(pool(number, service, &[], 0, seed), None, seed);
         }
         for service in &spec.services {
             made.add(spec, service, plan, seed)?;
@@ -90,7 +92,7 @@ impl Cluster {
                         let name = call.client.as_ref().map(|client| client.policy.clone()).unwrap_or_default();
                         PlantError::Unfit(Unfit { name, problems })
                     })?;
-                    self.pools.push(pool);
+                    self.join(pool, call.link, seed);
                     self.calls.callers.push(Caller { machine, pool: self.pools.len() - 1, wakes_at: None });
                     Ok(self.calls.callers.len() - 1)
                 })
@@ -108,6 +110,15 @@ impl Cluster {
             fan_out: spec.fan_out,
         });
         Ok(())
+    }
+}
+
+impl Cluster {
+    /// Adds a pool with its way.
+    fn join(&mut self, pool: ServicePool, link: Option<CallLink>, seed: u64) {
+        let as_users = CallLink { delay: self.hop, jitter: Duration::ZERO };
+        self.pools.push(pool);
+        self.ways.push(Way::new(link.unwrap_or(as_users), seed_for(seed, "way")));
     }
 }
 

@@ -6,7 +6,11 @@ use controllers::{JobId, PeerReport, Timestamp};
 use service_core::{calls::CallsResult, tree::global};
 use workloads::sim::{ConnId, Cx, Response};
 
-use super::{connections::is_inside, event::ClusterEvent};
+use super::{
+    connections::{InnerConnections, is_inside},
+    event::ClusterEvent,
+    ways::Way,
+};
 use crate::{context::PlantContext, event::Event, world::Plant};
 
 /// A task.
@@ -50,7 +54,16 @@ pub(super) struct NodeContext<'a, 'b> {
     pub(super) node: usize,
     pub(super) hop: Duration,
     pub(super) has_calls: bool,
+    pub(super) inner: &'a mut InnerConnections,
+    pub(super) ways: &'a mut [Way],
     pub(super) deferred: &'a mut VecDeque<Deferred>,
+}
+
+impl NodeContext<'_, '_> {
+    /// The way of a connection within the cluster, as long as its sender has it.
+    fn way(&mut self, conn: ConnId) -> Option<&mut Way> {
+        self.ways.get_mut(self.inner.get(conn)?.pool)
+    }
 }
 
 impl PlantContext for NodeContext<'_, '_> {
@@ -64,7 +77,8 @@ impl PlantContext for NodeContext<'_, '_> {
 
     fn reply(&mut self, conn: ConnId, response: Response) {
         if is_inside(conn) {
-            let at = self.cx.now() + self.hop;
+            let (now, hop) = (self.cx.now(), self.hop);
+            let at = now + self.way(conn).map_or(hop, Way::message);
             self.cx.plan(at, ClusterEvent::Answered(conn, response));
         } else {
             self.cx.reply(conn, response);
@@ -73,7 +87,8 @@ impl PlantContext for NodeContext<'_, '_> {
 
     fn close(&mut self, conn: ConnId) {
         if is_inside(conn) {
-            let at = self.cx.now() + self.hop;
+            let (now, hop) = (self.cx.now(), self.hop);
+            let at = now + self.way(conn).map_or(hop, |way| way.delay);
             self.cx.plan(at, ClusterEvent::Closed(conn));
         } else {
             self.cx.close(conn);

@@ -14,9 +14,10 @@ use controllers::{
 };
 use spec::{
     App, EmulatedSpec, ServiceTime, StageSpec, TargetSpec,
+    autoscale::AutoscaleSpec,
     fault::{Fault, FaultKind},
     plant::PlantSpec,
-    services::{CallSpec, HostedService, ServiceSpec, Slow, TreeSpec, WhenRefused},
+    services::{CallLink, CallSpec, HostedService, ServiceSpec, Slow, TreeSpec, WhenRefused},
 };
 use workloads::{
     StopFlag,
@@ -517,4 +518,71 @@ fn a_balancer_that_hears_of_utilization_sends_tasks_what_they_can_do() {
     assert_eq!(heard.iter().sum::<u64>(), 1260);
     // 30 in the first second, and a fifth of the other 1200.
     assert!((255..=290).contains(&heard[0]) && longest < 500.0, "{heard:?} {longest}");
+}
+
+#[test]
+fn a_link_of_its_own_delays_calls_and_their_answers() {
+    let times = |jitter| {
+        let mut services = vec![service("front", 0, 64, &["back"]), service("back", 10, 4, &[])];
+        services[0].calls[0].link = Some(CallLink { delay: Duration::from_millis(40), jitter });
+        ran(&open_plan(10.0, 10), &tree(services)).0.report.phases[0].measured.response_time_ms
+    };
+    // One request each 100 ms. Two need a connection first, 40 ms each way: 170 ms. The other 98 take 40 + 10 + 40.
+    let found = times(Duration::ZERO);
+    let (mean, max) = (found.mean.expect("all were served"), found.max.expect("all were served"));
+    assert!((mean - 91.6).abs() < 0.1 && (max - 170.0).abs() < 0.2, "{found:?}");
+    // Up to 10 ms more for the call and for its answer: 10 in the mean, with a standard deviation of 0.4.
+    let mean = times(Duration::from_millis(10)).mean.expect("all were served");
+    assert!((100.3..102.9).contains(&mean), "{mean}");
+}
+
+#[test]
+fn a_task_that_fails_fast_takes_its_turns_and_the_requests_of_a_balancer_by_load() {
+    let failed = |balancer| {
+        let back = with(service("back", 10, 2, &[]), |back| (back.tasks, back.balancer) = (2, balancer));
+        let (at, lasts) = (Duration::from_secs(2), Duration::from_secs(5));
+        let fault = Fault { at, lasts, kind: FaultKind::Errors(1.0), service: Some("back".into()), task: Some(1) };
+        let with = PlantPlan { faults: vec![fault], ..PlantPlan::default() };
+        ran_with(&open_plan(320.0, 10), &tree(vec![back]), &with).0.report.total.measured.failed
+    };
+    // 1600 requests come in these 5 s, one each 3.125 ms. In turn half of them fail. By load task 0 gets one and then none for
+    // its 10 ms: three of four fail.
+    assert_eq!(failed(Balancer::RoundRobin), 800);
+    let by_load = failed(Balancer::LeastLoaded);
+    assert!((1197..=1202).contains(&by_load), "{by_load}");
+}
+
+#[test]
+fn an_autoscaled_service_gets_a_task_after_its_start_and_gives_it_back() {
+    let secs = Duration::from_secs;
+    let autoscale = AutoscaleSpec {
+        min: 1,
+        first: 1,
+        utilization: 0.8,
+        tolerance: 0.1,
+        period: secs(5),
+        down: secs(10),
+        start: secs(10),
+    };
+    let back = with(service("back", 10, 1, &[]), |back| {
+        (back.tasks, back.autoscale) = (4, Some(autoscale));
+        back.task.stage_defaults.queue = 10;
+    });
+    let mut plan = open_plan(150.0, 40);
+    let found = |plan: &LoadPlan| {
+        let (finished, cluster) = ran(plan, &tree(vec![back.clone()]));
+        let rows = cluster.gauges(finished.ended).stages;
+        let row = rows.into_iter().find(|row| row.name == "autoscaler/back").expect("it is shown");
+        let gauges = ["tasks", "added", "removed"].map(|gauge| row.policy[gauge]);
+        (finished.report.total.measured.rejected, gauges)
+    };
+    // One task does 100 of 150 a second. Its first measurement, at 10 s, is 1.0: ceil(1.0 / 0.8) are 2 from 20 s on, and their
+    // 0.75 is near enough. Until then 50 a second are refused, but for those in the queue.
+    let (rejected, gauges) = found(&plan);
+    assert!((980..=1000).contains(&rejected), "{rejected}");
+    assert_eq!(gauges, [2.0, 1.0, 0.0]);
+    // At 10 a second one is enough.
+    let load = Load::Requests { from_per_s: 10.0, to_per_s: 10.0, law: ArrivalLaw::Constant, class: Class(0) };
+    plan.phases.push(Phase { name: "calm".to_owned(), duration: secs(30), loads: vec![load] });
+    assert_eq!(found(&plan).1, [1.0, 1.0, 1.0]);
 }
