@@ -7,7 +7,7 @@ use workloads::balance::Per;
 
 use super::{
     fields::Fields,
-    keys::{Table, count, number, table, time},
+    keys::{count, number, table, time},
 };
 
 const TIMES: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(86_400);

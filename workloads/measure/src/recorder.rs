@@ -275,7 +275,7 @@ impl Recorder {
     fn end_sent(&mut self, ticket: &Ticket, fate: Fate, sent: Timestamp, now: Timestamp) {
         let mut response = now.since(ticket.intended);
         // Cells of a type stand side by side, in the order of classes.
-        let late = now.since(ticket.wanted_at) > self.objectives[ticket.cell % self.objectives.len()];
+        let late = now.since(ticket.wanted_at) > self.objectives[ticket.cell as usize % self.objectives.len()];
         // A request still open at the end of the run stays in flight, and its time in flight ends here as its sojourn does.
         self.in_flight.ends(now, matches!(fate, Fate::InFlight | Fate::Unsent));
         self.raw.sojourn += now.since(sent);
