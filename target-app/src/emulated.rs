@@ -73,7 +73,15 @@ impl Emulated {
             }
         };
         let used = Arc::new(Used { servers: servers.max(1), clock, begun: Mutex::default() });
-        Arc::new(Self { law, seed, clock, servers: model, used, page: page(answer_bytes), graph: typed_graph(emulated) })
+        Arc::new(Self {
+            law,
+            seed,
+            clock,
+            servers: model,
+            used,
+            page: page(answer_bytes),
+            graph: typed_graph(emulated),
+        })
     }
 }
 
@@ -250,8 +258,9 @@ mod tests {
             At { stage: "work", offered: now, started: now, quality: 1.0, p90: None, speed }
         };
         for discipline in [Discipline::Fifo, Discipline::ProcessorSharing] {
-            let one = EmulatedSpec { discipline, ..EmulatedSpec::one(ServiceTime::Constant(Duration::from_millis(20))) };
-            let service = Emulated::new(law.clone(), &EmulatedSpec { servers: 2, ..one.clone() }, 1, clock);
+            let emulated =
+                EmulatedSpec { discipline, ..EmulatedSpec::one(ServiceTime::Constant(Duration::from_millis(20))) };
+            let service = Emulated::new(law.clone(), &EmulatedSpec { servers: 2, ..emulated.clone() }, 1, clock);
             let probe = service.probe();
             assert_eq!((probe.cpu_time(), probe.cpus()), (Duration::ZERO, 2.0));
             let jobs = [1, 2, 3].map(|id| service.handle(request(id, None), at(1.0)));
@@ -271,7 +280,7 @@ mod tests {
             let _ = service.handle(request(4, None), at(0.5)).await;
             assert_eq!(probe.cpu_time(), Duration::from_millis(83));
             // The servers of a slow task are busy for the whole of their longer service times.
-            let service = Emulated::new(slow.clone(), &one, 1, clock);
+            let service = Emulated::new(slow.clone(), &emulated, 1, clock);
             let _ = service.handle(request(5, None), at(1.0)).await;
             assert_eq!(service.probe().cpu_time(), Duration::from_millis(40));
         }

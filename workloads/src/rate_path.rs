@@ -69,7 +69,11 @@ impl RatePath {
         let mut at = high;
         while high - low > EXACT {
             let ahead = self.expected(at) - expected;
-            if ahead > 0.0 { high = at } else { low = at }
+            if ahead > 0.0 {
+                high = at
+            } else {
+                low = at
+            }
             let newton = at - ahead / (mean + amplitude * libm::sin(TAU * at / period));
             let next = if low < newton && newton < high { newton } else { f64::midpoint(low, high) };
             if (next - at).abs() < EXACT {

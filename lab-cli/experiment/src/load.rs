@@ -7,8 +7,8 @@ use workloads::{background::BackgroundRole, plan::ArrivalLaw};
 use super::{
     fields::{Fields, join},
     keys::{
-        Case, Either, Table, by, count, flag, free, keys_of, number, one_of, read_one_of, shapes, table, table_of, text,
-        time,
+        Case, Either, Table, by, count, flag, free, keys_of, number, one_of, read_one_of, shapes, table, table_of,
+        text, time,
     },
     plan::{LoadStream, PhasePlan, Recording},
     rate::{Rate, rate, rate_of},
@@ -113,15 +113,14 @@ type LawText = Either<LawWord, BurstLaw>;
 
 const LAW_WORDS: [(&str, ArrivalLaw); 2] = [("poisson", ArrivalLaw::Poisson), ("constant", ArrivalLaw::Constant)];
 
-const BURST: &[Case<ArrivalLaw>] =
-    &[Case::new::<BurstKeys>("burst", "In bursts", |fields, key| {
-        let BurstKeys { peak, on, off } = fields.table::<BurstKeys>(key)?;
-        let law = ArrivalLaw::Burst { peak: peak?, on: on?, off: off? };
-        match law.problem() {
-            Some(wrong) => fields.wrong(key, wrong, "for example {burst: {peak: 3, on: 2s, off: 8s}}"),
-            None => Some(law),
-        }
-    })];
+const BURST: &[Case<ArrivalLaw>] = &[Case::new::<BurstKeys>("burst", "In bursts", |fields, key| {
+    let BurstKeys { peak, on, off } = fields.table::<BurstKeys>(key)?;
+    let law = ArrivalLaw::Burst { peak: peak?, on: on?, off: off? };
+    match law.problem() {
+        Some(wrong) => fields.wrong(key, wrong, "for example {burst: {peak: 3, on: 2s, off: 8s}}"),
+        None => Some(law),
+    }
+})];
 
 /// Reads `poisson`, `constant`, `{burst: {peak: 3, on: 2s, off: 8s}}`.
 fn law(fields: &Fields<'_>, key: &str) -> ArrivalLaw {
@@ -130,7 +129,9 @@ fn law(fields: &Fields<'_>, key: &str) -> ArrivalLaw {
         Some(_) => Ok(fields.choice(key, &LAW_WORDS)),
         None => Ok(None),
     };
-    let wrong = |()| fields.wrong(key, "expected a law of arrivals", "poisson, constant, or {burst: {peak: 3, on: 2s, off: 8s}}");
+    let wrong = |()| {
+        fields.wrong(key, "expected a law of arrivals", "poisson, constant, or {burst: {peak: 3, on: 2s, off: 8s}}")
+    };
     of_table.unwrap_or_else(wrong).unwrap_or(ArrivalLaw::Poisson)
 }
 

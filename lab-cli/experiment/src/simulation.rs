@@ -90,21 +90,21 @@ pub(super) fn simulation(node: Option<&Node>, app: Option<&AppPlan>, problems: &
 fn fault(node: &Node, app: Option<&AppPlan>, problems: &Problems) -> Option<Fault> {
     let fields = Fields::of_table::<FaultKeys>(node, "virtual.faults", problems)?;
     let FaultKeys { at, lasts, capacity, ramp, latency, errors, crash, service, task } = FaultKeys::read(&fields);
-    let ramp = fields.node("ramp").map(|_| Some(FaultKind::Ramp { from: ramp.as_ref()?.from?, to: ramp.as_ref()?.to? }));
-    let said = [
-        capacity.map(|share| Some(FaultKind::Capacity(share))),
+    let ramp = ramp.and_then(|RampKeys { from, to }| Some(FaultKind::Ramp { from: from?, to: to? }));
+    let kinds = [
+        capacity.map(FaultKind::Capacity),
         ramp,
-        latency.map(|wait| Some(FaultKind::Latency(wait))),
-        errors.map(|share| Some(FaultKind::Errors(share))),
-        crash.then_some(Some(FaultKind::Crash)),
+        latency.map(FaultKind::Latency),
+        errors.map(FaultKind::Errors),
+        crash.then_some(FaultKind::Crash),
     ];
-    let said: Vec<Option<FaultKind>> = said.into_iter().flatten().collect();
-    let [kind] = said[..] else {
+    let written = ["capacity", "ramp", "latency", "errors"].iter().filter(|key| fields.node(key).is_some()).count();
+    if written + usize::from(crash) != 1 {
         let hint = "capacity: 0.2 (a share of its speed; 0 is a pause), ramp: {from: 0.3, to: 1} (the same along a line), \
                     latency: 50ms (more for each request), errors: 0.3 (a share that fails), or crash: true (the process dies)";
         return fields.wrong("capacity", "expected one of capacity, ramp, latency, errors and crash", hint);
-    };
-    let kind = kind?;
+    }
+    let kind = kinds.into_iter().flatten().next()?;
     let fault = Fault { at: at?, lasts: lasts?, kind, service, task };
     if let Some((key, message, hint)) = app.and_then(|app| not_hit(&fault, app)) {
         fields.problem(key, message, hint);

@@ -41,13 +41,13 @@ use connections::{InnerConnection, InnerConnections, Sender};
 pub use event::ClusterEvent;
 use members::Beside;
 use node::{Deferred, Node, NodeContext};
-use ways::Way;
 use service_core::{
     calls::{CallRoute, Pool, Visits},
     ledger::ServiceLedger,
     request::LedgerEnding,
     tree::addressee,
 };
+use ways::Way;
 
 /// Several services in virtual time.
 #[derive(Debug)]
@@ -204,7 +204,9 @@ impl Cluster {
     }
 
     fn syn(&mut self, conn: ConnId, sent_before: u32, cx: &mut Cx<'_, ClusterEvent>) {
-        let Some((node, pool)) = self.inner.get(conn).map(|connection| (connection.node, connection.pool)) else { return };
+        let Some((node, pool)) = self.inner.get(conn).map(|connection| (connection.node, connection.pool)) else {
+            return;
+        };
         let back = cx.now() + self.ways[pool].delay;
         match self.at(node, cx, |plant, context| plant.on_connect(conn, false, context)) {
             SynResult::Taken => cx.plan(back, ClusterEvent::Connected(conn)),

@@ -384,8 +384,7 @@ impl Plant {
     pub(super) fn worked(&mut self, id: JobId, cx: &mut dyn PlantContext) {
         let Some(request) = self.requests.in_flight.get_mut(id) else { return };
         let (stage, gone) = (request.route.branch.0, request.gone);
-        let ended =
-            matches!(request.answer, PlannedAnswer::Refused(_) | PlannedAnswer::Failed | PlannedAnswer::Lost);
+        let ended = matches!(request.answer, PlannedAnswer::Refused(_) | PlannedAnswer::Failed | PlannedAnswer::Lost);
         let dropped = ended || gone && self.sites.stages[stage].spec.drop_abandoned;
         if !dropped && cx.calls(id) {
             request.work.iter_mut().for_each(|work| work.is_calling = true);

@@ -183,7 +183,10 @@ mod tests {
         // On for a quarter of the time: all that comes makes it four times the mean.
         assert!(refused(|p| p.phases[0].loads.push(bursts(4.1, 1))).contains("4.1 times the mean: 1 to 4.000"));
         assert!(refused(|p| p.phases[0].loads.push(bursts(2.0, 0))).contains("without a time on"));
-        assert_eq!(ArrivalLaw::Burst { peak: 4.0, on: Duration::from_secs(1), off: Duration::from_secs(3) }.problem(), None);
+        assert_eq!(
+            ArrivalLaw::Burst { peak: 4.0, on: Duration::from_secs(1), off: Duration::from_secs(3) }.problem(),
+            None
+        );
         let users = |p: &mut LoadPlan, change: &dyn Fn(&mut crate::plan::UrlUsers)| match &mut p.users {
             Users::Url(users) => change(users),
             Users::Mail(_) | Users::Script(_) => unreachable!("they ask for a URL"),

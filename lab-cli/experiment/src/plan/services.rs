@@ -115,9 +115,10 @@ impl Tree {
             (!keys.is_empty()).then_some(said)
         };
         let far = |service: &&TreeService| service.calls.iter().any(|call| call.link.is_some());
-        let undelayed = self.services.iter().filter(far).map(|service| {
-            format!("{}: calls.link: for virtual time alone, a live call is not delayed", service.name)
-        });
+        let undelayed =
+            self.services.iter().filter(far).map(|service| {
+                format!("{}: calls.link: for virtual time alone, a live call is not delayed", service.name)
+            });
         self.services.iter().filter_map(left_out).chain(undelayed).collect()
     }
 

@@ -103,7 +103,8 @@ impl Sizes {
         let mut begun = most_in_time(&jobs);
         if supply.has_waits() {
             let held = load.all.iter().map(|(window, arrival)| {
-                let job = window.at_workers(Duration::from_nanos(self.means[&group(arrival, self.service)] as u64), supply);
+                let job =
+                    window.at_workers(Duration::from_nanos(self.means[&group(arrival, self.service)] as u64), supply);
                 OfflineJob { due: job.due + job.work, ..job }
             });
             begun = begun.min(most_in_time(&held.collect::<Vec<_>>()));

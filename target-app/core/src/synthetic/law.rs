@@ -126,30 +126,28 @@ impl Law {
 
 /// A service time: the same for the same seed and request, whatever happened to others.
 fn drawn_from(law: &ServiceTime, seed: u64, id: JobId) -> Duration {
-        let mut random = Seeded::new(mix(seed ^ mix(id.0)));
-        match law {
-            ServiceTime::Constant(time) => *time,
-            ServiceTime::Exponential { mean } => seconds(random.exponential(1.0) * mean.as_secs_f64()),
-            ServiceTime::Lognormal { median, sigma } => {
-                seconds(median.as_secs_f64() * libm::exp(sigma * random.normal()))
-            }
-            ServiceTime::Bimodal { short, long, long_share } => {
-                if random.uniform() < *long_share {
-                    *long
-                } else {
-                    *short
-                }
-            }
-            // The inverse of the distribution function, at 1 − u, which is never 0.
-            ServiceTime::Pareto { min, alpha } => {
-                seconds(min.as_secs_f64() / libm::pow(1.0 - random.uniform(), 1.0 / alpha))
-            }
-            ServiceTime::Uniform { min, max } => *min + (*max - *min).mul_f64(random.uniform()),
-            ServiceTime::Empirical(values) => {
-                let at = random.below(u64::try_from(values.len()).unwrap_or(u64::MAX));
-                values[usize::try_from(at).unwrap_or(0)]
+    let mut random = Seeded::new(mix(seed ^ mix(id.0)));
+    match law {
+        ServiceTime::Constant(time) => *time,
+        ServiceTime::Exponential { mean } => seconds(random.exponential(1.0) * mean.as_secs_f64()),
+        ServiceTime::Lognormal { median, sigma } => seconds(median.as_secs_f64() * libm::exp(sigma * random.normal())),
+        ServiceTime::Bimodal { short, long, long_share } => {
+            if random.uniform() < *long_share {
+                *long
+            } else {
+                *short
             }
         }
+        // The inverse of the distribution function, at 1 − u, which is never 0.
+        ServiceTime::Pareto { min, alpha } => {
+            seconds(min.as_secs_f64() / libm::pow(1.0 - random.uniform(), 1.0 / alpha))
+        }
+        ServiceTime::Uniform { min, max } => *min + (*max - *min).mul_f64(random.uniform()),
+        ServiceTime::Empirical(values) => {
+            let at = random.below(u64::try_from(values.len()).unwrap_or(u64::MAX));
+            values[usize::try_from(at).unwrap_or(0)]
+        }
+    }
 }
 
 /// At most an hour, which is longer than any run, so that no draw of a heavy tail overflows.

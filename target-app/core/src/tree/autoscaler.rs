@@ -129,7 +129,8 @@ impl Autoscaler {
             changes.extend(calls.map(|&(caller, call)| TreeChange::Callees { caller, call, tasks: tasks.clone() }));
         }
         changes.extend(given_up.into_iter().map(|task| TreeChange::Drain(TaskId { service, task })));
-        let starts = self.tasks.iter().filter_map(|task| if let Life::Starts(at) = task.life { Some(at) } else { None });
+        let starts =
+            self.tasks.iter().filter_map(|task| if let Life::Starts(at) = task.life { Some(at) } else { None });
         starts.fold(self.look_at, Timestamp::min)
     }
 
