@@ -35,7 +35,7 @@ table! {
         when_refused: WhenRefused = first_of(WHEN_REFUSED), "The answer to a request one of whose calls was refused in the end";
         timeout: Duration = time(TIMES).or(Duration::from_secs(10)), "Longest wait for all attempts together; never longer than the request's own sender waits";
         connections: u32 = count(0..=100_000).or(0), "Most connections of a task; 0: no limit";
-        link: Option<CallLink> = table_of::<CallLinkKeys>().otherwise("as `virtual.link`, without jitter"), "The way to the called service, in virtual time alone";
+        link: Option<CallLink> = table_of::<CallLinkKeys>().example("{delay: 40ms}").otherwise("as `virtual.link`, without jitter"), "The way to the called service, in virtual time alone";
         client: Option<ClientPolicy> = by::<Policy, _>(client_key).example("retry-budget"), "A policy on the caller's side";
         ..CallSpec::to("")
     }

@@ -73,7 +73,7 @@ table! {
 
     /// A rate that goes up and down.
     pub(super) struct WaveKeys as "Wave" {
-        sine: Option<SineKeys> = table_of::<SineKeys>().required(), "Mean, amplitude and period of a sine, which begins at its mean and rises";
+        sine: Option<SineKeys> = table_of::<SineKeys>().required().example("{mean: 0.9x, amplitude: 0.6x, period: 10m}"), "Mean, amplitude and period of a sine, which begins at its mean and rises";
     }
 
     /// A sine.

@@ -44,7 +44,7 @@ table! {
         at: Option<Duration> = time(TIMES).wanted("10s"), "Beginning, from the start of the run";
         lasts: Option<Duration> = time(TIMES).wanted("10s").key("for"), "Duration";
         capacity: Option<f64> = number(0.0..=100.0), "Speed of the cores, as a share of the usual one; 0 is a pause";
-        ramp: Option<RampKeys> = table_of::<RampKeys>(), "Speed of the cores that changes along a line, in a hundred steps: a warm-up";
+        ramp: Option<RampKeys> = table_of::<RampKeys>().example("{from: 0.3, to: 1}"), "Speed of the cores that changes along a line, in a hundred steps: a warm-up";
         latency: Option<Duration> = time(TIMES), "Additional time of every request, without work";
         errors: Option<f64> = number(0.0..=1.0).example("0.3"), "Share of requests that are answered 500 as soon as a worker takes them, without work; attempts fail independently";
         crash: bool = flag().or(false), "The process dies: its connections break and its work is lost; after `for` another process takes its place. In a tree, senders leave the task out meanwhile, and a live run does the same with the processes of its tasks";
