@@ -45,12 +45,12 @@ pub(crate) fn with_the_blind(arms: &mut Vec<ArmPlan>, open: Option<bool>) {
     arms.insert(at + 1, ArmPlan { label: BLIND.to_owned(), hindsight, ..arms[at].clone() });
 }
 
-/// The bound without single costs is computed or not there: where what comes depends on answers it would be none.
-pub(crate) fn computable(arms: &[ArmPlan], open: Option<bool>, fields: &Fields<'_>) {
+/// The bound without single costs is computed or not there: where first attempts depend on answers it would be none.
+pub(crate) fn computable(arms: &[ArmPlan], wants_openly: Option<bool>, fields: &Fields<'_>) {
     let blind = arms.iter().find(|arm| arm.hindsight.as_ref().is_some_and(Hindsight::is_blind));
-    if let Some(arm) = blind.filter(|_| open == Some(false)) {
+    if let Some(arm) = blind.filter(|_| wants_openly == Some(false)) {
         let message = format!("{} is computed for an open load alone: what comes here depends on answers", arm.label);
-        fields.problem("arms", message, "leave it out; open are requests of model: url, without retries");
+        fields.problem("arms", message, "leave it out; open are requests of model: url");
     }
 }
 

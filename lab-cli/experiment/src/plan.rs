@@ -110,6 +110,13 @@ impl Experiment {
         self.users.is_open(&self.target.app)
     }
 
+    /// True of a bound that is computed from the arrivals and not run. A want that is repeated is due when its first attempt was,
+    /// and costs the same in the mean; so who knows the mean alone gains nothing by repetitions.
+    pub fn computes(&self, known: &Hindsight) -> bool {
+        let open = if known.is_blind() { self.users.wants_openly(&self.target.app) } else { self.is_open() };
+        open && known.knows_arrivals()
+    }
+
     /// The rate that the target can serve, if it is known before it is measured.
     pub fn nominal_capacity(&self) -> Option<f64> {
         match &self.target.app {

@@ -182,7 +182,8 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
         arms = arms::only(&arms, &changes.policies, base, problems);
         hindsight::with_the_blind(&mut arms, open);
     }
-    hindsight::computable(&arms, open, &fields);
+    let wants_openly = users.as_ref().zip(target.as_ref()).map(|(users, target)| users.wants_openly(&target.app));
+    hindsight::computable(&arms, wants_openly, &fields);
     let simulation =
         simulation::simulation(fields.node("virtual"), target.as_ref().map(|target| &target.app), problems);
     let parts = name.zip(objective).zip(target).zip(users);

@@ -22,8 +22,7 @@ use super::{
 /// Arms of a preview, by their place in the experiment: those that run by themselves. A bound that is searched takes as
 /// long as many runs, and one that is computed has no seconds.
 pub fn previewed(experiment: &Experiment) -> Vec<usize> {
-    let is_run =
-        |hindsight: &Hindsight| hindsight.searched().is_none() && !(experiment.is_open() && hindsight.knows_arrivals());
+    let is_run = |hindsight: &Hindsight| hindsight.searched().is_none() && !experiment.computes(hindsight);
     let runs = |(_, arm): &(usize, &experiment::plan::ArmPlan)| arm.hindsight.as_ref().is_none_or(is_run);
     experiment.arms.iter().enumerate().filter(runs).map(|(number, _)| number).collect()
 }

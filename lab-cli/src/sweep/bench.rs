@@ -4,10 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use analysis::summary::{Arm, Capacity};
 use controllers::seed_for;
-use experiment::{
-    Changes, Experiment,
-    plan::{ArmPlan, Hindsight},
-};
+use experiment::{Changes, Experiment, plan::ArmPlan};
 use workloads::StopFlag;
 
 use super::{Journal, progress::SearchProgress};
@@ -236,7 +233,7 @@ impl Work {
         }
         let (experiment, arm) = (&*self.experiment, self.arm());
         let World { setup, capacity, .. } = &*self.world;
-        let foreknown = experiment.is_open() && arm.hindsight.as_ref().is_some_and(Hindsight::knows_arrivals);
+        let foreknown = arm.hindsight.as_ref().is_some_and(|known| experiment.computes(known));
         let mut found = if foreknown {
             setup.bound(experiment, arm, self.seed.seed)?
         } else {

@@ -51,14 +51,16 @@ pub struct UsersPlan {
 impl UsersPlan {
     /// Nothing that is sent to a service depends on its answers.
     pub(crate) fn is_open(&self, app: &AppPlan) -> bool {
-        let one = |load: &LoadStream| matches!(load, LoadStream::Requests { .. } | LoadStream::Wave { .. });
-        let open = self.phases.iter().flat_map(|phase| &phase.loads).all(one);
         // A user of one request that is told to log in again leaves.
         let gives_in = |trouble: &FailureRule| matches!(trouble, FailureRule::Login { .. } | FailureRule::Leave);
-        let behaviour = &self.behaviour;
-        open && gives_in(&behaviour.on_reject)
-            && gives_in(&behaviour.on_failure)
-            && !behaviour.patience.as_ref().is_some_and(|patience| patience.reload)
+        gives_in(&self.behaviour.on_reject) && gives_in(&self.behaviour.on_failure) && self.wants_openly(app)
+    }
+
+    /// First attempts do not depend on answers, though repetitions may.
+    pub(crate) fn wants_openly(&self, app: &AppPlan) -> bool {
+        let one = |load: &LoadStream| matches!(load, LoadStream::Requests { .. } | LoadStream::Wave { .. });
+        self.phases.iter().flat_map(|phase| &phase.loads).all(one)
+            && !self.behaviour.patience.as_ref().is_some_and(|patience| patience.reload)
             && matches!(self.model, Model::Url { .. })
             && match app {
                 AppPlan::Emulated(_) | AppPlan::Checksum(_) => true,

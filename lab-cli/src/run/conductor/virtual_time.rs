@@ -92,7 +92,6 @@ impl Run<'_> {
         let experiment = self.request.experiment;
         let World { setup, arms, capacity, rate, flag } = *world;
         let folder = self.folder.path().to_owned();
-        let open = experiment.is_open();
         let watches = self.watches.clone();
         let run = |task: Task| {
             // An interrupted run does not wait for the remaining arms to begin.
@@ -100,7 +99,7 @@ impl Run<'_> {
                 return Ok(Turn::Left);
             }
             let arm = &arms[task.arm];
-            if open && arm.hindsight.as_ref().is_some_and(Hindsight::knows_arrivals) {
+            if arm.hindsight.as_ref().is_some_and(|known| experiment.computes(known)) {
                 let of_block = |bound| summary::Arm { block: task.block, ..bound };
                 return setup.bound(experiment, arm, task.seed).map(|bound| Turn::Bound(Box::new(of_block(bound))));
             }

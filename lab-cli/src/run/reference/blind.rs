@@ -6,6 +6,9 @@
 //! run. So the bound is the largest number of requests, each of the mean cost of its class, that can be *begun* in time on the work
 //! that there is from moment to moment ([`Supply`]: faults included), times the share of them that then is in time even alone.
 //!
+//! A service of several sees what calls it, and that alone: there the mean is that of the requests which do, and the others need
+//! not wait for it.
+//!
 //! Not for that number there is the work of reading each request and of refusing those that are not served: it comes first. Each
 //! request is charged both as it comes, and one that is served gets the refusal back.
 //!
@@ -40,7 +43,11 @@ pub(super) struct BlindBound {
 pub(super) fn bound(load: &PhaseLoad<'_>, services: &[Service]) -> BlindBound {
     let most = load.possible.iter().filter(|possible| **possible).count() as f64;
     let of_service = |number: usize, service: &Service| {
-        Sizes::of(load, number, &service.supply).map(|sizes| sizes.bound(load, service))
+        let calls = |arrival: &Arrival| !arrival.work[number].total.is_zero();
+        let (concerned, others) = load.parted(calls);
+        let others = others.possible.iter().filter(|possible| **possible).count() as f64;
+        let found = Sizes::of(&concerned, number, &service.supply)?.bound(&concerned, service);
+        Some(BlindBound { in_time: found.in_time + others, ..found })
     };
     let found = services.iter().enumerate().filter_map(|(number, service)| of_service(number, service));
     let lowest = found.min_by(|a, b| a.in_time.total_cmp(&b.in_time));
@@ -269,6 +276,22 @@ mod tests {
         // 6040 of 12000 without putting back, standard deviation 10 ms of one: sqrt(6040 * 0.4967) / 2 = 27.4.
         let by_chance = blind.by_chance.expect("a sample");
         assert!((by_chance - 82.2).abs() < 0.2, "{by_chance}");
+    }
+
+    #[test]
+    fn those_who_do_not_call_a_slow_service_need_not_wait_for_it() {
+        // Each asks the first, which does all of them; every other one asks the second too, where 4 * 30.1975 s are 3019 of 40 ms.
+        let arrival = |number: usize| Arrival {
+            at: Timestamp::from_nanos(number as u64 * 2_500_000),
+            class: Class(0),
+            work: [1, 40 * (number as u64 % 2)].map(|work| Foreseen::one(Duration::from_millis(work))).into(),
+        };
+        let arrivals: Vec<Arrival> = (0..12_000).map(arrival).collect();
+        let services = [0, 1].map(|_| Service { supply: Supply::of(&[FOUR], |_| [].iter()), tasks: vec![FOUR] });
+        let still = LinkSpec { delay: Duration::ZERO, ..LinkSpec::default() };
+        let here: Vec<&Arrival> = arrivals.iter().collect();
+        let load = PhaseLoad::of(&here, Duration::from_millis(200), still, &services);
+        assert_eq!(bound(&load, &services).in_time, 6000.0 + 3020.0);
     }
 
     #[test]

@@ -28,6 +28,7 @@ pub(super) struct Service {
 }
 
 /// The requests of a phase that have time at all to be answered, with it, without those that fail whoever serves them.
+#[derive(Default)]
 pub(super) struct PhaseLoad<'a> {
     pub(super) all: Vec<(Window, &'a Arrival)>,
     /// True, in the order of `all`, of requests that would be in time if they were alone.
@@ -46,6 +47,17 @@ impl<'a> PhaseLoad<'a> {
         let all: Vec<(Window, &Arrival)> = all.filter(|(window, of)| window.may_succeed(of.luck, services)).collect();
         let possible = all.iter().map(|(window, of)| window.fits(&of.work, services)).collect();
         Self { all, possible }
+    }
+
+    /// Those of a kind, and the others.
+    pub(super) fn parted(&self, is_one: impl Fn(&Arrival) -> bool) -> (Self, Self) {
+        let (mut ones, mut others) = (Self::default(), Self::default());
+        for (&(window, arrival), &possible) in self.all.iter().zip(&self.possible) {
+            let of = if is_one(arrival) { &mut ones } else { &mut others };
+            of.all.push((window, arrival));
+            of.possible.push(possible);
+        }
+        (ones, others)
     }
 
     /// Most that can be in time for who knows what each costs.
