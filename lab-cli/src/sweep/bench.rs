@@ -207,6 +207,7 @@ impl<'a> Bench<'a> {
         let (journal, progress) = (&mut self.journal, &mut self.progress);
         side_by_side(
             &numbers,
+            None,
             |number: usize| works[number].run(&flag),
             |ended| {
                 match ended {

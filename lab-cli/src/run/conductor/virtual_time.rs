@@ -106,7 +106,7 @@ impl Run<'_> {
             let host = ArmHost { events: EventBuffer::create(&folder)?, watches: &watches, stop: flag, computed };
             setup.run(experiment, arms, task, capacity, host).map(|ran| Turn::Ran(Box::new(ran)))
         };
-        side_by_side(tasks, run, |ended| {
+        side_by_side(tasks, self.request.cpus.jobs, run, |ended| {
             let Some((task, turn)) = ended else {
                 // What drains after its last phase is no part of the plan.
                 let done_s = (computed.load(Ordering::Relaxed) as f64).min(of_s);
@@ -163,7 +163,7 @@ impl Run<'_> {
                 let mut tried: Vec<LimitTry> = limits.iter().map(|&limit| LimitTry { limit, in_time: 0 }).collect();
                 let run =
                     |(limit, seed): (u32, u64)| setup.in_time(experiment, &limited(arm, limit), seed, capacity, flag);
-                side_by_side(&tasks, run, |ended| {
+                side_by_side(&tasks, self.request.cpus.jobs, run, |ended| {
                     let Some(((limit, _), in_time)) = ended else { return Ok(()) };
                     let in_time = in_time?;
                     tried.iter_mut().filter(|tried| tried.limit == limit).for_each(|tried| tried.in_time += in_time);

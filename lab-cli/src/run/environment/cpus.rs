@@ -14,6 +14,8 @@ pub struct Cpus {
     pub target: Option<usize>,
     /// For the proxy before a service of one's own: the generator's, unless there is a third.
     pub proxy: Option<usize>,
+    /// Arms of virtual time that run side by side; `None`: one on each processor.
+    pub jobs: Option<usize>,
 }
 
 impl Cpus {
@@ -21,12 +23,12 @@ impl Cpus {
     pub fn choose() -> Self {
         let allowed = allowed();
         let (generator, target) = (allowed.first().copied(), allowed.get(1).or(allowed.first()).copied());
-        Self { generator, target, proxy: allowed.get(2).copied().or(generator) }
+        Self { generator, target, proxy: allowed.get(2).copied().or(generator), jobs: None }
     }
 
     /// None in particular.
     pub fn anywhere() -> Self {
-        Self { generator: None, target: None, proxy: None }
+        Self { generator: None, target: None, proxy: None, jobs: None }
     }
 
     /// Do both share one?

@@ -15,15 +15,16 @@ use crate::run::RunFailure;
 /// The time between two reports of progress.
 const TOLD: Duration = Duration::from_millis(200);
 
-/// Runs tasks on all cores, and hands each result over in the order of the tasks; `None`: it still waits for one. The first
-/// failure ends it.
+/// Runs tasks on all cores, or so many of them at once, and hands each result over in the order of the tasks; `None`: it still waits
+/// for one. The first failure ends it.
 pub fn side_by_side<T: Copy + Sync, R: Send>(
     tasks: &[T],
+    jobs: Option<usize>,
     run: impl Fn(T) -> R + Sync,
     mut done: impl FnMut(Option<(T, R)>) -> Result<(), RunFailure>,
 ) -> Result<(), RunFailure> {
     let next = AtomicUsize::new(0);
-    let cores = thread::available_parallelism().map_or(1, usize::from).min(tasks.len().max(1));
+    let cores = jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)).min(tasks.len().max(1));
     // A bound on results that wait for an earlier one: memory does not grow with the number of tasks.
     let (tell, results) = mpsc::sync_channel::<(usize, R)>(cores);
     thread::scope(|scope| {
@@ -68,7 +69,7 @@ mod tests {
         let tasks: Vec<usize> = (0..50).collect();
         let mut order = Vec::new();
         let slow_ones_first = |task: usize| (0..(50 - task) * 1000).fold(0_usize, |sum, n| sum ^ n);
-        side_by_side(&tasks, slow_ones_first, |ended| {
+        side_by_side(&tasks, None, slow_ones_first, |ended| {
             order.extend(ended.map(|(task, _)| task));
             Ok(())
         })
@@ -81,6 +82,7 @@ mod tests {
         let tasks: Vec<usize> = (0..50).collect();
         let failed = side_by_side(
             &tasks,
+            None,
             |task| task,
             |ended| match ended.map(|(_, arm)| arm) {
                 Some(7) => Err(RunFailure::Capacity("seven".to_owned())),
@@ -100,7 +102,7 @@ mod tests {
                 thread::yield_now();
             }
         };
-        side_by_side(&tasks, until_told, |found| {
+        side_by_side(&tasks, Some(2), until_told, |found| {
             let counted = if found.is_none() { &waited } else { &ended };
             counted.fetch_add(1, Ordering::Relaxed);
             Ok(())
