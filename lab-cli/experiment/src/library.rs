@@ -130,8 +130,53 @@ static ALL: &[Library] = library! {
     "cat-revenue" true None;
 };
 
+macro_rules! suite {
+    ($($name:literal $file:literal;)*) => {
+        &[$(Library {
+            id: concat!("suite/", $name),
+            atlas: false,
+            short: None,
+            text: include_str!(concat!("../library/suite/", $file, ".yaml")),
+        }),*]
+    };
+}
+
+/// Scenarios of the suite. Their numbers leave room for those that wait for keys.
+static SUITE: &[Library] = suite! {
+    "step" "01-step";
+    "ramp" "02-ramp";
+    "mild" "03-mild";
+    "retry-storm" "04-retry-storm";
+    "brown-out" "05-brown-out";
+    "half-capacity" "06-half-capacity";
+    "heavy-tail" "07-heavy-tail";
+    "two-costs" "08-two-costs";
+    "priorities" "09-priorities";
+    "greedy-customer" "10-greedy-customer";
+    "long-way" "11-long-way";
+    "many-clients" "12-many-clients";
+    "pauses" "13-pauses";
+    "cold-start" "14-cold-start";
+    "crowd" "15-crowd";
+    "impatience" "16-impatience";
+    "latency-shift" "17-latency-shift";
+    "idle-burst" "18-idle-burst";
+    "degradable" "20-degradable";
+    "dear-refusals" "21-dear-refusals";
+    "large-service" "22-large-service";
+    "slow-service" "23-slow-service";
+    "shared-processor" "24-shared-processor";
+    "slow-dependency" "25-slow-dependency";
+    "four-calls" "26-four-calls";
+    "slow-node" "27-slow-node";
+    "cold-overload" "30-cold-overload";
+    "long-overload" "31-long-overload";
+    "two-doors" "32-two-doors";
+    "eight-doors" "33-eight-doors";
+};
+
 impl Library {
-    /// All of them.
+    /// All of them, without the scenarios of the suite.
     pub fn all() -> &'static [Self] {
         ALL
     }
@@ -146,9 +191,14 @@ impl Library {
         self.short == Some(self.id)
     }
 
-    /// Finds an experiment by id.
+    /// Scenarios of the suite, in its order.
+    pub fn suite() -> &'static [Self] {
+        SUITE
+    }
+
+    /// Finds an experiment by id; that of a scenario is `suite/NAME`.
     pub fn find(name: &str) -> Option<&'static Self> {
-        ALL.iter().find(|entry| entry.id == name)
+        ALL.iter().chain(SUITE).find(|entry| entry.id == name)
     }
 
     /// Line of the file about itself.
