@@ -32,6 +32,7 @@ pub mod run_file;
 pub mod seconds_log;
 pub mod series;
 pub mod sha256;
+pub mod suite;
 pub mod sum_up;
 pub mod summary;
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod percentiles;
 mod processes;
 mod replay_lag;
 mod replayed;
+pub mod suite;
 #[cfg(test)]
 mod tests;
 mod times;

@@ -23,6 +23,7 @@ mod markup;
 mod measures;
 mod page;
 mod pictures;
+pub mod suite;
 mod tables;
 
 use markup::{shown, wide};

@@ -175,7 +175,7 @@ fn recording(run: &RunFiles) -> Table {
 }
 
 /// A table in Markdown, whose cells are texts.
-fn put(table: &Table, text: &mut String) {
+pub(super) fn put(table: &Table, text: &mut String) {
     let sides = (0..table.heads.len()).map(|column| if table.is_of_numbers(column) { "---:|" } else { "---|" });
     let row = |cells: &[String]| {
         let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();

@@ -1,0 +1,11 @@
+//! Policies over many scenarios: a matrix of scores, each from the summary of a run.
+
+mod matrix;
+mod regress;
+mod score;
+mod shares;
+
+pub use matrix::{SUITE_SCHEMA, SuiteCell, SuiteMatrix, SuiteRow, SuiteScenario};
+pub use regress::{NOISE, WorseCell, worse};
+pub use score::{cells, no_cell};
+pub use shares::Entitled;
