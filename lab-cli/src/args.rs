@@ -19,6 +19,7 @@ mod reproduce;
 mod run;
 mod serve;
 mod service_transport;
+mod suite;
 mod sweep;
 mod trace;
 mod values;
@@ -37,6 +38,7 @@ pub use reproduce::ReproduceArgs;
 pub use run::RunArgs;
 pub use serve::ServeArgs;
 pub use service_transport::ServiceTransport;
+pub use suite::{SuiteArgs, SuiteOutput};
 pub use sweep::{GoalArgs, SweepArgs, TuneArgs};
 pub use trace::{AnonymizeArgs, FitArgs, GenerateArgs, ImportArgs, InspectArgs, Trace};
 
@@ -70,6 +72,8 @@ pub enum LabCommand {
     Sweep(SweepArgs),
     /// Looks for the best parameters of a policy in virtual time, and says how far from them one may be.
     Tune(TuneArgs),
+    /// Runs policies in every scenario of the suite in virtual time, and scores them.
+    Suite(SuiteArgs),
     /// The atlas: runs the results of the papers as experiments, and says which of their claims hold.
     Reproduce(ReproduceArgs),
     /// Verdicts between runs, or between the arms of one.

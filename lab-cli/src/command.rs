@@ -44,6 +44,7 @@ mod search;
 #[cfg(feature = "live")]
 mod serve;
 mod stdout;
+mod suite;
 mod sweep;
 #[cfg(feature = "live")]
 mod terminal;
@@ -79,6 +80,7 @@ pub fn dispatch(cli: Cli) -> CommandResult {
         Some(LabCommand::Run(args)) => run::run(&args, cli.colours),
         Some(LabCommand::Sweep(args)) => sweep::sweep(&args),
         Some(LabCommand::Tune(args)) => tune::tune(&args),
+        Some(LabCommand::Suite(args)) => suite::suite(&args),
         Some(LabCommand::Reproduce(args)) => reproduce::reproduce(&args),
         Some(LabCommand::Compare(args)) => compare::compare(&args),
         Some(LabCommand::Recommend(args)) => recommend::recommend(&args),

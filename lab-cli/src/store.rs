@@ -7,6 +7,6 @@ mod named_run;
 mod schema_file;
 pub mod seconds_log;
 
-pub use folder::{new_search, put_in_place, rfc3339, utc};
+pub use folder::{new_search, new_suite, put_in_place, rfc3339, utc};
 pub use named_run::{RUNS, named as find_run};
 pub use schema_file::write_beside as write_schema_beside;

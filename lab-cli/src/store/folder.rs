@@ -124,6 +124,11 @@ pub fn new_search(name: &str) -> PathBuf {
     unused(Path::new("sweeps"), &format!("{name}-{}", utc(SystemTime::now())))
 }
 
+/// A new folder for the runs of a suite: `suites/<UTC time>`.
+pub fn new_suite() -> PathBuf {
+    unused(Path::new("suites"), &utc(SystemTime::now()))
+}
+
 /// `20261121T025303Z`.
 pub fn utc(time: SystemTime) -> String {
     let UtcTime { date: (year, month, day), time: (hour, minute, second), .. } = UtcTime::of(time);

@@ -22,6 +22,7 @@ mod replay_live;
 mod reproduce;
 mod screen_cost;
 mod served;
+mod suite;
 mod terminal;
 mod trace;
 mod trees;

@@ -1,0 +1,124 @@
+//! `lab suite`: policies in every scenario of a folder, each an ordinary run in virtual time, and the matrix of their scores.
+
+use std::{collections::BTreeMap, path::Path};
+
+use analysis::{
+    FolderError,
+    report::{html, suite as report},
+    run_file,
+    suite::{SUITE_SCHEMA, SuiteCell, SuiteMatrix, SuiteRow, cells, no_cell, worse},
+    summary::RunSummary,
+};
+
+use super::stdout::{print, print_json};
+use crate::{
+    args::{SuiteArgs, SuiteOutput},
+    exit::{CommandResult, End, Failure, complain},
+    run::{Cpus, StopSignal},
+    screens::restore,
+    store::{new_suite, put_in_place},
+};
+
+mod arms;
+mod progress;
+mod random;
+mod runs;
+mod scenario;
+
+use arms::contenders;
+use progress::SuiteProgress;
+use runs::{Kept, Runs};
+use scenario::Scenario;
+
+/// Name of the matrix in the suite's folder.
+const MATRIX: &str = "suite.json";
+const PAGE: &str = "index.html";
+
+pub fn suite(args: &SuiteArgs) -> CommandResult {
+    let before = args.compare.as_deref().map(matrix_of).transpose()?;
+    let policies = contenders(args)?;
+    let scenarios = scenario::read(args, &policies)?;
+    let folder = args.out.clone().unwrap_or_else(new_suite);
+    let kept: Vec<Kept> = scenarios.iter().map(|scenario| Kept::of(&folder, scenario)).collect::<Result<_, _>>()?;
+    let stop = StopSignal::listen(restore).map_err(Failure::because)?;
+    let cpus = Cpus { jobs: args.jobs.map(usize::from), ..Cpus::choose() };
+    let mut progress = SuiteProgress::new(scenarios.iter().zip(&kept).map(|(scenario, kept)| kept.left_of(scenario)));
+    let runs = Runs { folder: &folder, cpus: &cpus, stop: &stop };
+    let mut found = Vec::new();
+    for (scenario, kept) in scenarios.iter().zip(&kept) {
+        let summary = runs.one(scenario, kept, &mut progress);
+        if let Some(end) = stop.end() {
+            complain(&format!("stopped; the same command with --out {} goes on", folder.display()));
+            return Ok(end);
+        }
+        found.push((scenario, summary?));
+    }
+    drop(progress);
+    let matrix = matrix(&found, &policies, args.repeat);
+    let json = analysis::text::json(&matrix).map_err(Failure::because)?;
+    write(&folder.join(MATRIX), json.as_bytes())?;
+    shown(&matrix, &scenarios, &folder, args.output)?;
+    let lost = before.map_or_else(Vec::new, |before| worse(&before, &matrix));
+    for cell in &lost {
+        complain(&format!("worse: {cell}"));
+    }
+    Ok(if lost.is_empty() { End::Done } else { End::Failed })
+}
+
+/// The matrix of before.
+fn matrix_of(path: &Path) -> Result<SuiteMatrix, Failure> {
+    let matrix: SuiteMatrix = run_file::json(path).map_err(|error: FolderError| Failure::usage(error))?;
+    if matrix.schema != SUITE_SCHEMA || matrix.scenarios.is_empty() {
+        let hint = format!("name the {MATRIX} of a suite's folder, or what --output json printed");
+        return Err(Failure::usage(format!("{}: this is no matrix of lab suite; {hint}", path.display())));
+    }
+    Ok(matrix)
+}
+
+fn matrix(found: &[(&Scenario, RunSummary)], policies: &[String], repeat: u32) -> SuiteMatrix {
+    let scenarios: Vec<String> = found.iter().map(|(scenario, _)| scenario.name().to_owned()).collect();
+    let mut by_policy: BTreeMap<&str, BTreeMap<String, SuiteCell>> = BTreeMap::new();
+    for (scenario, summary) in found {
+        let ran = cells(summary, &scenario.entitled(), scenario.unscored.is_none());
+        let left_out = scenario.left_out.iter().map(|(policy, why)| (policy.clone(), no_cell(why)));
+        for (policy, cell) in ran.into_iter().chain(left_out) {
+            let Some(policy) = policies.iter().find(|known| **known == policy) else { continue };
+            by_policy.entry(policy).or_default().insert(scenario.name().to_owned(), cell);
+        }
+    }
+    let row =
+        |policy: &String| SuiteRow::of(policy, by_policy.get(policy.as_str()).cloned().unwrap_or_default(), &scenarios);
+    let mut matrix = SuiteMatrix {
+        schema: SUITE_SCHEMA,
+        lab: env!("CARGO_PKG_VERSION").to_owned(),
+        repeat,
+        about: found.iter().map(|(scenario, _)| (scenario.name().to_owned(), scenario.about())).collect(),
+        rows: policies.iter().map(row).collect(),
+        scenarios,
+    };
+    matrix.sort();
+    matrix
+}
+
+fn shown(matrix: &SuiteMatrix, scenarios: &[Scenario], folder: &Path, output: SuiteOutput) -> CommandResult {
+    match output {
+        SuiteOutput::Json => print_json(matrix),
+        SuiteOutput::Md => print(report::markdown(matrix).as_bytes()),
+        SuiteOutput::Text => {
+            let place = format!("runs: {}\n", folder.display());
+            print((report::text(matrix) + &place).as_bytes())
+        }
+        SuiteOutput::Html => {
+            for scenario in scenarios {
+                runs::write_report(&folder.join(scenario.name()))?;
+            }
+            let page = folder.join(PAGE);
+            write(&page, html::suite::document(matrix).as_bytes())?;
+            print(format!("{}\n", page.display()).as_bytes())
+        }
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    put_in_place(path, bytes).map_err(|error| Failure::because(format!("{}: {error}", path.display())))
+}
