@@ -29,6 +29,7 @@ mod own_service;
 mod policing;
 mod responses;
 mod rooms;
+mod simulate;
 mod sites;
 mod synthetic;
 #[cfg(test)]
@@ -43,4 +44,5 @@ pub use cpu::Step;
 pub use error::PlantError;
 pub use event::Event;
 pub use foreseen::{Foreseen, Servers};
+pub use simulate::OnSecond;
 pub use world::Plant;

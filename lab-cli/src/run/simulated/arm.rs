@@ -5,9 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use analysis::{arm_metrics, judge::threshold::Watch, summary};
 use controllers::Timestamp;
 use experiment::{Experiment, plan::ArmPlan, plan_digest::digest_of};
-use plant::{Cluster, Plant};
+use plant::{Cluster, OnSecond, Plant};
 use spec::wire::{Gauges, ReadRequests, StreamedEvent};
-use workloads::{StopFlag, plan::LoadPlan, sim};
+use workloads::{
+    StopFlag,
+    crowd::CrowdError,
+    plan::LoadPlan,
+    sim::{self, LinkSpec, SimOutcome},
+};
 
 use crate::run::{
     EventSink, RunFailure,
@@ -66,11 +71,10 @@ pub fn run_on<W: SimulatedService, E: EventSink>(
     let seconds = Seconds::in_virtual_time(&arm.label, task.block, plan);
     let mut recorder = ArmRecorder::new(arm, task.block, plan, seconds, watches);
     events.event(&ArmRecorder::started(arm, task.block));
-    let finished = sim::run(
+    let finished = plant.simulate(
         plan,
         arm.link(experiment),
-        &mut plant,
-        |window, plant, now| {
+        &mut |window, plant: &mut W, now| {
             computed.fetch_add(1, Ordering::Relaxed);
             let happened = policy_events::lines(plant.drain_events().into_iter(), 0);
             for event in recorder.on_second(&window, Some(plant.shown(now)), None, happened) {
@@ -99,7 +103,14 @@ pub fn run_on<W: SimulatedService, E: EventSink>(
 }
 
 /// A target in virtual time: a plant, or several services.
-pub trait SimulatedService: sim::SimServer {
+pub trait SimulatedService: sim::SimServer + Sized {
+    fn simulate(
+        &mut self,
+        plan: &LoadPlan,
+        link: LinkSpec,
+        on_second: OnSecond<'_, Self>,
+        stop: &StopFlag,
+    ) -> Result<SimOutcome, CrowdError>;
     fn shown(&self, now: Timestamp) -> Gauges;
     fn read(&self) -> ReadRequests;
     fn drain_events(&mut self) -> Vec<StreamedEvent>;
@@ -107,6 +118,16 @@ pub trait SimulatedService: sim::SimServer {
 }
 
 impl SimulatedService for Plant {
+    fn simulate(
+        &mut self,
+        plan: &LoadPlan,
+        link: LinkSpec,
+        on_second: OnSecond<'_, Self>,
+        stop: &StopFlag,
+    ) -> Result<SimOutcome, CrowdError> {
+        Self::simulate(self, plan, link, on_second, stop)
+    }
+
     fn shown(&self, now: Timestamp) -> Gauges {
         self.gauges(now)
     }
@@ -125,6 +146,16 @@ impl SimulatedService for Plant {
 }
 
 impl SimulatedService for Cluster {
+    fn simulate(
+        &mut self,
+        plan: &LoadPlan,
+        link: LinkSpec,
+        on_second: OnSecond<'_, Self>,
+        stop: &StopFlag,
+    ) -> Result<SimOutcome, CrowdError> {
+        Self::simulate(self, plan, link, on_second, stop)
+    }
+
     fn shown(&self, now: Timestamp) -> Gauges {
         self.gauges(now)
     }

@@ -17,7 +17,6 @@ use spec::{App, fault::Fault};
 use workloads::{
     Crowd, StopFlag,
     plan::{Account, LoadPlan},
-    sim,
 };
 
 use super::arm::{ArmHost, Simulated, Task, run_on};
@@ -88,7 +87,7 @@ impl VirtualSetup {
                 let plan = watch.plan(&mail, nowhere(), seed);
                 let mut served = calibrate::Served::default();
                 let link = self.plan.costs.link();
-                sim::run(&plan, link, &mut plant, |window, _, _| watch.count(&mut served, &window), stop)?;
+                plant.simulate(&plan, link, &mut |window, _, _| watch.count(&mut served, &window), stop)?;
                 Ok(watch.per_second(&served))
             })
         })
@@ -141,8 +140,8 @@ impl VirtualSetup {
         let link = arm.link(experiment);
         let (plan, service) = self.set_up(experiment, arm, seed, capacity)?;
         let finished = match service {
-            Built::One(mut plant) => sim::run(&plan, link, &mut *plant, |_, _, _| {}, stop),
-            Built::Several(mut cluster) => sim::run(&plan, link, &mut *cluster, |_, _, _| {}, stop),
+            Built::One(mut plant) => plant.simulate(&plan, link, &mut |_, _, _| {}, stop),
+            Built::Several(mut cluster) => cluster.simulate(&plan, link, &mut |_, _, _| {}, stop),
         };
         Ok(finished?.report)
     }
