@@ -11,6 +11,8 @@ use controllers::{Random, Seeded, seed_for};
 const REQUESTS: f64 = 60_000.0;
 const LONGEST_S: f64 = 600.0;
 const SHORTEST_S: f64 = 8.0;
+/// Workers at most, of those that share processors.
+const MOST_WORKERS: f64 = 1024.0;
 /// Least length in objectives.
 const OBJECTIVES: f64 = 20.0;
 
@@ -38,7 +40,7 @@ fn file(name: &str, random: &mut Seeded) -> String {
     let length_s = (REQUESTS / capacity).min(LONGEST_S).max(OBJECTIVES * objective_ms / 1e3).max(SHORTEST_S);
     let [calm, over, after] = loads;
     let (workers, discipline) =
-        if shares { (64.0 * servers, ", discipline: processor-sharing") } else { (servers, "") };
+        if shares { ((64.0 * servers).min(MOST_WORKERS), ", discipline: processor-sharing") } else { (servers, "") };
     let then = if tries.0 { format!("{{then: backoff, attempts: {}}}", tries.1) } else { "{then: leave}".to_owned() };
     let hindered = if fault.0 { format!(", then servers at {:.2} of their speed", fault.1) } else { String::new() };
     let mut file = format!(
