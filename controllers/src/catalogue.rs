@@ -1,6 +1,6 @@
 //! The list of policies and machines: names, parameters with unit, default and range, sources, and supported places.
 
-use crate::{baseline, cataclysm, compose, modern, resource, seda, sre};
+use crate::{baseline, cataclysm, compose, headway, modern, resource, seda, sre};
 
 mod policy_spec;
 #[cfg(test)]
@@ -50,6 +50,7 @@ static ALL: &[Entry] = &[
     modern::DAGOR,
     cataclysm::SENTRY,
     cataclysm::NUCLEUS,
+    headway::HEADWAY,
     compose::COMPOSE,
     resource::THREAD_POOL,
     resource::BATCHING,

@@ -23,6 +23,7 @@ mod compose;
 mod differential;
 mod entry;
 mod estimate;
+mod headway;
 pub mod job;
 mod law;
 pub mod millis;

@@ -69,7 +69,7 @@ impl<T> JobQueue<T> {
     }
 
     /// All jobs, oldest first.
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         self.by_order.values().map(|(_, what)| what)
     }
 }
