@@ -5,6 +5,9 @@ use std::fmt;
 use super::{Make, Param, ParamKind, Setting, Settings};
 use crate::{Machine, Policy, Site};
 
+/// The parameter of entries that aim at nothing but the objective.
+const OBJECTIVE: &str = "objective";
+
 /// Checked settings of one entry: creates its policies or machines.
 #[derive(Clone)]
 pub struct Factory {
@@ -73,6 +76,14 @@ impl Factory {
             };
             stages.into_iter().flatten().map(|stage| (param.name, stage.as_str()))
         })
+    }
+
+    /// True if the policy, or a part of it, aims at an objective that its settings do not give it. A host whose own nobody has stated should
+    /// not make it.
+    #[must_use]
+    pub fn takes_objective(&self) -> bool {
+        let takes = self.params.iter().any(|param| param.name == OBJECTIVE) && !self.settings.contains_key(OBJECTIVE);
+        takes || self.parts.iter().any(Self::takes_objective)
     }
 
     /// The parts of a composition: those named of limit, select and queue, in this order.

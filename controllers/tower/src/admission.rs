@@ -233,7 +233,7 @@ impl SitePlan {
             }
             Side::Client => {
                 let factory = checked.factory.clone();
-                let mut clients = Clients::new(checked.entry, factory, ClientScope::All, self.objective, self.seed);
+                let mut clients = Clients::new(checked.entry, factory, ClientScope::All, self.told_objective(), self.seed);
                 let member = clients.join(0);
                 Machine::Client(Box::new(clients), member)
             }
@@ -259,6 +259,6 @@ impl SitePlan {
     fn site(&self, checked: &Checked, shard: u32) -> controllers::Site {
         let name = if shard == 0 { self.name.clone() } else { format!("{} {shard}", self.name) };
         let id = SiteId(u16::try_from(shard).map_or(u16::MAX, |shard| self.site.0.saturating_add(shard)));
-        controllers::Site { id, name, place: checked.side.place(), objective: self.objective }
+        controllers::Site { id, name, place: checked.side.place(), objective: self.told_objective() }
     }
 }

@@ -66,7 +66,10 @@ fn setups() -> Vec<Setup> {
         if setup.at_client {
             AdmissionLayer::client(choice).build().map(drop)
         } else {
-            AdmissionLayer::new(choice).capacity(CAPACITY).build().map(drop)
+            AdmissionLayer::new(choice)
+                .capacity(CAPACITY)
+                .objective(OBJECTIVE.percentile, OBJECTIVE.response_time)
+                .build().map(drop)
         }
     };
     let policies = Catalogue::built_in().entries().filter(|of| of.is_policy());

@@ -14,7 +14,7 @@ use crate::{
     Admission, AdmissionService, AtHead, BuildError, IntoSetting, NoNotes, NoTags, PolicyChoice,
     clock::Clock,
     defaults::{ClientOutcomes, ServerOutcomes, ServerRefusal, server_refusal},
-    plan::{OBJECTIVE, Side, SitePlan},
+    plan::{Side, SitePlan},
     probe::ThisProcessProbe,
     refusal::{RefuseWith, RefuseWithError},
     reports::OnTell,
@@ -122,10 +122,10 @@ impl<C, R, O, E, N> AdmissionLayer<C, R, O, E, N> {
         self.anew()
     }
 
-    /// Sets the objective of policies that have one (`seda`, `codel`): `percentile` percent of requests (0 to 100) are
-    /// answered within `response_time`. The default is 90 % within a second.
+    /// Sets the objective of policies that have one (`seda`, `headway`): `percentile` percent of requests (0 to 100) are
+    /// answered within `response_time`. The default is 90 % within a second; [`AdmissionLayer::build`] demands one of `headway`.
     pub fn objective(mut self, percentile: f64, response_time: Duration) -> Self {
-        self.plan.objective = Objective { percentile, response_time };
+        self.plan.objective = Some(Objective { percentile, response_time });
         self.anew()
     }
 
@@ -206,7 +206,7 @@ impl<C, R, O, E, N> AdmissionLayer<C, R, O, E, N> {
     /// # Errors
     /// Unknown policies and parameters (with a suggestion), values out of range, a policy that has no place in such a
     /// layer, a queue discipline without a
-    /// capacity, a policy that cannot be sharded, one that reports while nobody gets its reports.
+    /// capacity, `headway` without an objective, a policy that cannot be sharded, one that reports while nobody gets its reports.
     pub fn build(self) -> Result<Self, BuildError> {
         self.admission()?;
         Ok(self)
@@ -314,7 +314,7 @@ impl SitePlan {
             name: name.to_owned(),
             side,
             capacity: None,
-            objective: OBJECTIVE,
+            objective: None,
             shards: 1,
             shadow: false,
             seed: RandomState::new().hash_one(name),

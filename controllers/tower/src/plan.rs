@@ -17,7 +17,8 @@ pub(crate) struct SitePlan {
     /// What was asked for: a server's layer takes a client's policy too.
     pub(crate) side: Side,
     pub(crate) capacity: Option<u32>,
-    pub(crate) objective: Objective,
+    /// `None`: nobody has stated one.
+    pub(crate) objective: Option<Objective>,
     pub(crate) shards: u32,
     pub(crate) shadow: bool,
     pub(crate) seed: u64,
@@ -54,9 +55,14 @@ pub(crate) struct Checked {
 }
 
 /// The objective until another is set: nine of ten requests within a second.
-pub(crate) const OBJECTIVE: Objective = Objective { percentile: 90.0, response_time: Duration::from_secs(1) };
+const OBJECTIVE: Objective = Objective { percentile: 90.0, response_time: Duration::from_secs(1) };
 
 impl SitePlan {
+    /// The objective that policies are told.
+    pub(crate) fn told_objective(&self) -> Objective {
+        self.objective.unwrap_or(OBJECTIVE)
+    }
+
     /// Checks a policy: its settings, its place, the capacity that it needs, and its shards.
     pub(crate) fn check(&self, choice: &PolicyChoice) -> Result<Checked, BuildError> {
         let (entry, PolicySpec { place, settings, .. }, factory) = choice.check()?;
@@ -89,6 +95,11 @@ impl SitePlan {
                  service works on side by side",
                 entry.name
             )));
+        }
+        if self.objective.is_none() && factory.takes_objective() {
+            return Err(problem(
+                "it needs the objective, and none is given: say with the layer's `objective` when an answer is late".to_owned(),
+            ));
         }
         if self.on_tell.is_none() && reports(&settings) {
             return Err(BuildError::one(format!("{}.report_usage", entry.name), NOBODY_TOLD));

@@ -124,7 +124,7 @@ pub fn proxy_spec(experiment: &Experiment, arm: &ArmPlan, url: &str, seed: u64, 
         // The proxy knows where a policy sits before a whole service.
         policy: PolicySpec { place: None, ..arm.policy.clone() },
         concurrency: concurrency(experiment),
-        objective: objective(experiment),
+        objective: Some(objective(experiment)),
         class: experiment.target.class.clone(),
         criticality: experiment.target.criticality.clone(),
         waiting_room: arm.target(experiment).waiting_room.as_ref().map(|rooms| rooms.room.clone()),

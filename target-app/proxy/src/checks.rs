@@ -14,6 +14,9 @@ pub(super) const DRY_AT_ACCEPT: &str = "dry_run: a policy at accept decides abou
 const DRY_WAITING_ROOM: &str =
     "dry_run: a waiting room promises turns, which it cannot do on trial: leave dry_run off, or waiting_room";
 
+/// A policy that aims at nothing but the objective has to know the true one.
+const NO_OBJECTIVE: &str = "it needs the objective, and none is given: --objective 200ms if answers are late after 200 ms (in a file: objective: {percentile: 99, response_time: 200ms})";
+
 /// The problems of settings that need nothing of the system but files.
 pub(super) fn problems(spec: &ProxySpec) -> Vec<String> {
     let mut found = of_policy(spec);
@@ -53,7 +56,12 @@ pub(super) fn problems(spec: &ProxySpec) -> Vec<String> {
 pub(super) fn of_policy(spec: &ProxySpec) -> Vec<String> {
     let mut found = Vec::new();
     let at_accept = match Resolved::at_proxy(&spec.policy) {
-        Ok(chosen) => chosen.place == Place::Accept,
+        Ok(chosen) => {
+            if spec.objective.is_none() && chosen.factory.takes_objective() {
+                found.push(format!("policy: {}: {NO_OBJECTIVE}", spec.policy.name));
+            }
+            chosen.place == Place::Accept
+        }
         Err(unfit) => {
             let name = &unfit.name;
             found.extend(unfit.problems.iter().map(|problem| {

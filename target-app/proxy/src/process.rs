@@ -150,7 +150,7 @@ fn build(settings: Arc<Settings>, chosen: &Resolved, clock: ServiceClock) -> Res
     let spec = &settings.spec;
     let classification = Classification::by(&spec.class, spec.criticality.clone()).map_err(ServeError::Class)?;
     let graph = Arc::new(Graph::proxy(&["request"]));
-    let seating = Seating::new(Arc::clone(&graph), spec.objective, spec.seed, Events::default());
+    let seating = Seating::new(Arc::clone(&graph), spec.told_objective(), spec.seed, Events::default());
     let gate = |site, capacity| {
         let policy = seating.policy_site(chosen, &[], site);
         AdmissionGate::new(graph.site_name(site), policy, capacity, Arc::new(ThisProcess), None, clock)

@@ -93,7 +93,7 @@ impl Retries {
         let client = Some(ClientPolicy { policy, settings, scope: ClientScope::All });
         let timeout = proxy.timeouts.response;
         let call = CallSpec { attempts: spec.attempts, timeout, client, ..CallSpec::to("backends") };
-        let machine = CallMachine::new(&call, &proxy.class, proxy.objective, seed_for(proxy.seed, "retries"));
+        let machine = CallMachine::new(&call, &proxy.class, proxy.told_objective(), seed_for(proxy.seed, "retries"));
         let machine = machine.map_err(|problems| ProxyError::setting("retries.policy", listed(&problems)))?;
         Ok(Some(Arc::new(Self { site: CallSite::new(machine, clock), spec: spec.clone() })))
     }

@@ -117,13 +117,12 @@ pub(crate) mod objective {
         response_time: std::time::Duration,
     }
 
-    pub(crate) fn serialize<S: Serializer>(of: &Objective, serializer: S) -> Result<S::Ok, S::Error> {
-        let Objective { percentile, response_time } = *of;
-        Written { percentile, response_time }.serialize(serializer)
+    pub(crate) fn serialize<S: Serializer>(of: &Option<Objective>, serializer: S) -> Result<S::Ok, S::Error> {
+        of.map(|Objective { percentile, response_time }| Written { percentile, response_time }).serialize(serializer)
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Objective, D::Error> {
-        let Written { percentile, response_time } = Written::deserialize(deserializer)?;
-        Ok(Objective { percentile, response_time })
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Objective>, D::Error> {
+        let written = Option::<Written>::deserialize(deserializer)?;
+        Ok(written.map(|Written { percentile, response_time }| Objective { percentile, response_time }))
     }
 }

@@ -46,10 +46,10 @@ pub struct ProxySpec {
     /// Requests that one backend works on side by side, for policies that keep a queue: they hold what comes beyond.
     #[schemars(example = 64, extend("unit" = "requests"))]
     pub concurrency: u32,
-    /// The service-level objective that policies are told.
-    #[serde(with = "choice::objective")]
+    /// The service-level objective that policies are told; absent: the 99th percentile within a second, which is too little for `headway`.
+    #[serde(with = "choice::objective", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "choice::objective::Written", example = serde_json::json!({"percentile": 99, "response_time": "200ms"}))]
-    pub objective: Objective,
+    pub objective: Option<Objective>,
     /// The rule for the class of a request; a higher class is more important. By the number in a header or a cookie, by a header with names, by the first prefix of the address, or of the path, that matches.
     #[schemars(schema_with = "choice::classes", example = serde_json::json!({"header": "X-Class"}))]
     pub class: ClassRule,
@@ -139,7 +139,7 @@ impl Default for ProxySpec {
             policy: PolicySpec { name: "none".to_owned(), place: None, settings: BTreeMap::new() },
             dry_run: false,
             concurrency: 64,
-            objective: Objective { percentile: 99.0, response_time: Duration::from_secs(1) },
+            objective: None,
             class: ClassRule::default(),
             types: RequestTypes::default(),
             criticality: BTreeMap::new(),
@@ -472,6 +472,12 @@ pub enum LogLevel {
 }
 
 impl ProxySpec {
+    /// The objective that policies are told.
+    #[must_use]
+    pub fn told_objective(&self) -> Objective {
+        self.objective.unwrap_or(Objective { percentile: 99.0, response_time: Duration::from_secs(1) })
+    }
+
     /// The settings of a file in this folder: the names of files in it are taken from there.
     #[must_use]
     pub fn of_file_in(mut self, folder: &Path) -> Self {

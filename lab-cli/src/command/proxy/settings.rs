@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use controllers::catalogue::{PolicySpec, Setting};
+use controllers::{
+    Objective,
+    catalogue::{PolicySpec, Setting},
+};
 use proxy::read_settings;
 use spec::{
     proxy::{LogLevel, ProxySpec},
@@ -40,7 +43,9 @@ pub(super) fn spec(args: &ProxyArgs, file: Option<&str>) -> Result<ProxySpec, Fa
     if let Some(to) = &args.otlp {
         spec.otlp.get_or_insert_default().to.clone_from(to);
     }
-    spec.objective.response_time = args.objective.unwrap_or(spec.objective.response_time);
+    if let Some(response_time) = args.objective {
+        spec.objective = Some(Objective { response_time, ..spec.told_objective() });
+    }
     spec.concurrency = args.concurrency.unwrap_or(spec.concurrency);
     spec.limits.connections = args.max_connections.unwrap_or(spec.limits.connections);
     spec.dry_run |= args.dry_run;
