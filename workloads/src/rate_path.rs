@@ -70,9 +70,9 @@ impl RatePath {
         while high - low > EXACT {
             let ahead = self.expected(at) - expected;
             if ahead > 0.0 {
-                high = at
+                high = at;
             } else {
-                low = at
+                low = at;
             }
             let newton = at - ahead / (mean + amplitude * libm::sin(TAU * at / period));
             let next = if low < newton && newton < high { newton } else { f64::midpoint(low, high) };

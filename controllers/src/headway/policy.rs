@@ -114,10 +114,8 @@ impl Machine for Headway {
                 self.pass_time(cx.now, cx.in_flight + 1);
                 self.let_in(cx);
             }
-            Seen::Left(id) => {
-                if self.door.remove(*id).is_some() {
-                    self.window.iter_mut().for_each(DoorWindow::refuse);
-                }
+            Seen::Left(id) if self.door.remove(*id).is_some() => {
+                self.window.iter_mut().for_each(DoorWindow::refuse);
             }
             _ => {}
         }

@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn counts_fade_until_a_customer_is_forgotten() {
         let mut shares = CustomerShares::default();
-        [1, 1, 2].map(|customer| shares.admit(customer));
+        [1, 1, 2].into_iter().for_each(|customer| shares.admit(customer));
         (0..6).for_each(|_| shares.fade());
         // 0.9^6 = 0.53: still known. 0.9^7 = 0.478: forgotten, and 2 × 0.478 = 0.957 of the other is left.
         assert_eq!(shares.admitted.len(), 2);

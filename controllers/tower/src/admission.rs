@@ -233,7 +233,8 @@ impl SitePlan {
             }
             Side::Client => {
                 let factory = checked.factory.clone();
-                let mut clients = Clients::new(checked.entry, factory, ClientScope::All, self.told_objective(), self.seed);
+                let mut clients =
+                    Clients::new(checked.entry, factory, ClientScope::All, self.told_objective(), self.seed);
                 let member = clients.join(0);
                 Machine::Client(Box::new(clients), member)
             }

@@ -69,7 +69,8 @@ fn setups() -> Vec<Setup> {
             AdmissionLayer::new(choice)
                 .capacity(CAPACITY)
                 .objective(OBJECTIVE.percentile, OBJECTIVE.response_time)
-                .build().map(drop)
+                .build()
+                .map(drop)
         }
     };
     let policies = Catalogue::built_in().entries().filter(|of| of.is_policy());

@@ -98,7 +98,8 @@ impl SitePlan {
         }
         if self.objective.is_none() && factory.takes_objective() {
             return Err(problem(
-                "it needs the objective, and none is given: say with the layer's `objective` when an answer is late".to_owned(),
+                "it needs the objective, and none is given: say with the layer's `objective` when an answer is late"
+                    .to_owned(),
             ));
         }
         if self.on_tell.is_none() && reports(&settings) {

@@ -258,11 +258,10 @@ fn sine(fields: &Fields<'_>) -> Option<(Rate, Rate, Duration)> {
         let key = if mean.is_none() { "mean" } else { "amplitude" };
         return of_sine.wrong(key, "expected a rate", "for example {mean: 0.9x, amplitude: 0.6x, period: 10m}");
     };
-    let (mean_value, highest) = match (mean, amplitude) {
-        (Rate::PerSecond(mean), Rate::PerSecond(amplitude)) | (Rate::OfCapacity(mean), Rate::OfCapacity(amplitude)) => {
-            (mean, amplitude)
-        }
-        _ => return of_sine.wrong("amplitude", "is of another kind than the mean", "both as 0.5x, or both as 100/s"),
+    let ((Rate::PerSecond(mean_value), Rate::PerSecond(highest))
+    | (Rate::OfCapacity(mean_value), Rate::OfCapacity(highest))) = (mean, amplitude)
+    else {
+        return of_sine.wrong("amplitude", "is of another kind than the mean", "both as 0.5x, or both as 100/s");
     };
     if highest > mean_value {
         let message = "is higher than the mean: the rate would be negative";

@@ -1,7 +1,7 @@
 //! Order of the catalogue for people: what to try first, then by what a policy goes by.
 
 /// Policies that are worth a try before any service.
-pub const FIRST: [&str; 3] = ["concurrency", "gradient2", "codel"];
+pub const FIRST: [&str; 3] = ["headway", "concurrency", "gradient2"];
 
 /// Policies under one head.
 pub(super) struct Shelf {
@@ -11,11 +11,11 @@ pub(super) struct Shelf {
 
 /// Shelves in their order. What is on none, as a policy of one's own, stands at the end.
 pub(super) const SHELVES: [Shelf; 6] = [
-    Shelf { title: "Start here", names: &["none", "concurrency", "gradient2", "codel", "compose"] },
+    Shelf { title: "Start here", names: &["none", "headway", "concurrency", "gradient2", "compose"] },
     Shelf { title: "Limits that you set", names: &["fixed-rate", "queue-length", "connections", "class-queues"] },
     Shelf {
         title: "Adaptive: by response times, waiting or load",
-        names: &["aimd", "vegas", "lifo", "cheapest-first", "seda", "degrade"],
+        names: &["aimd", "vegas", "codel", "lifo", "cheapest-first", "seda", "degrade"],
     },
     Shelf {
         title: "By importance, customer or cost",

@@ -158,12 +158,11 @@ fn own_arm<'a>(file: &'a Experiment, shown: &str) -> Result<&'a ArmPlan, Failure
     }
 }
 
+/// Reads a scenario with these arms.
+type ReadArms<'a> = dyn Fn(&[&str]) -> Result<Experiment, Vec<FileProblem>> + 'a;
+
 /// Finds arms that cannot be read, or not started, each with the reason; a half at a time, since most can.
-fn fitting(
-    arms: &[(&str, String)],
-    read: &dyn Fn(&[&str]) -> Result<Experiment, Vec<FileProblem>>,
-    left_out: &mut BTreeMap<String, String>,
-) {
+fn fitting(arms: &[(&str, String)], read: &ReadArms<'_>, left_out: &mut BTreeMap<String, String>) {
     let texts: Vec<&str> = arms.iter().map(|(_, arm)| arm.as_str()).collect();
     match (read(&texts), arms) {
         (_, []) => {}

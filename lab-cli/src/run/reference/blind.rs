@@ -210,7 +210,7 @@ mod tests {
         let arrival = |number: usize| Arrival {
             at: Timestamp::from_nanos(number as u64 * 2_500_000),
             class: Class(0),
-            luck: if number % 2 == 0 { 0.2 } else { 0.9 },
+            luck: if number.is_multiple_of(2) { 0.2 } else { 0.9 },
             work: vec![Foreseen::one(Kind(0), Duration::from_millis(sizes[number % sizes.len()]))],
         };
         let arrivals: Vec<Arrival> = (0..12_000).map(arrival).collect();
@@ -284,13 +284,14 @@ mod tests {
         let arrival = |number: usize| Arrival {
             at: Timestamp::from_nanos(number as u64 * 2_500_000),
             class: Class(0),
-            work: [1, 40 * (number as u64 % 2)].map(|work| Foreseen::one(Duration::from_millis(work))).into(),
+            luck: 0.0,
+            work: [1, 40 * (number as u64 % 2)].map(|work| Foreseen::one(Kind(0), Duration::from_millis(work))).into(),
         };
         let arrivals: Vec<Arrival> = (0..12_000).map(arrival).collect();
         let services = [0, 1].map(|_| Service { supply: Supply::of(&[FOUR], |_| [].iter()), tasks: vec![FOUR] });
         let still = LinkSpec { delay: Duration::ZERO, ..LinkSpec::default() };
         let here: Vec<&Arrival> = arrivals.iter().collect();
-        let load = PhaseLoad::of(&here, Duration::from_millis(200), still, &services);
+        let load = PhaseLoad::of(&here, |_| Duration::from_millis(200), still, &services);
         assert_eq!(bound(&load, &services).in_time, 6000.0 + 3020.0);
     }
 
