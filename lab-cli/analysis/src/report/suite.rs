@@ -1,6 +1,6 @@
 //! The matrix of a suite as text and as Markdown: policies with their marks, then scenarios by policies.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use super::markdown::{escaped, put};
 use crate::{
@@ -56,14 +56,16 @@ pub(super) fn marks(matrix: &SuiteMatrix) -> Table {
         "longest recovery",
         "least calm",
         "least fairness",
+        "most degraded",
         "scores",
     ];
     let mut table = Table::new(&heads, 1..);
     for row in run(matrix) {
         let cells = || matrix.scenarios.iter().filter_map(|name| Some((name, row.cells.get(name)?)));
         let count = |is: &dyn Fn(&str, &SuiteCell) -> bool| cells().filter(|(name, cell)| is(name, cell)).count();
-        let least =
-            |of: fn(&SuiteCell) -> Option<f64>| share(cells().filter_map(|(_, cell)| of(cell)).reduce(f64::min));
+        let end = |of: fn(&SuiteCell) -> Option<f64>, end: fn(f64, f64) -> f64| {
+            share(cells().filter_map(|(_, cell)| of(cell)).reduce(end))
+        };
         let over = |name: &str, cell: &SuiteCell| {
             let objective = matrix.about.get(name).map_or(f64::INFINITY, |about| about.objective_ms);
             cell.p99_ms.is_some_and(|p99| p99 > objective)
@@ -76,8 +78,9 @@ pub(super) fn marks(matrix: &SuiteMatrix) -> Table {
             count(&|_, cell| cell.score.is_some_and(|score| score < LOW)).to_string(),
             count(&over).to_string(),
             longest_recovery(row),
-            least(|cell| cell.calm),
-            least(|cell| cell.fairness),
+            end(|cell| cell.calm, f64::min),
+            end(|cell| cell.fairness, f64::min),
+            end(|cell| cell.degraded, f64::max),
             row.scored.to_string(),
         ]);
     }
@@ -98,29 +101,36 @@ fn scores(matrix: &SuiteMatrix) -> Table {
 
 /// Policies that ran in a scenario at least.
 fn run(matrix: &SuiteMatrix) -> impl Iterator<Item = &SuiteRow> {
-    matrix.rows.iter().filter(|row| row.cells.values().any(|cell| cell.verdict.is_some()))
+    matrix.rows.iter().filter(|row| is_run(row))
+}
+
+fn is_run(row: &SuiteRow) -> bool {
+    row.cells.values().any(|cell| cell.verdict.is_some())
 }
 
 fn is_scored(matrix: &SuiteMatrix, scenario: &str) -> bool {
     matrix.about.get(scenario).is_none_or(|about| about.unscored.is_none())
 }
 
-/// Scenarios without a score, policies that ran nowhere, and what ran elsewhere and not here, each with the reason.
+/// Scenarios without a score, policies that ran nowhere, and in each scenario those that ran elsewhere, with the reason.
 pub(super) fn left_out(matrix: &SuiteMatrix) -> Vec<(String, String)> {
     let scenarios = matrix.unscored().map(|(name, why)| (format!("{name} has no score"), why.clone()));
-    let mut found: Vec<(String, String)> = scenarios.collect();
-    for row in &matrix.rows {
-        let cells = matrix.scenarios.iter().filter_map(|name| Some((name, row.cells.get(name)?)));
-        let reasons: Vec<(&String, &String)> =
-            cells.filter_map(|(name, cell)| Some((name, cell.reason.as_ref()?))).collect();
-        match &reasons[..] {
-            [(_, why), ..] if reasons.len() == matrix.scenarios.len() => {
-                found.push((format!("{} was not run", row.policy), (*why).clone()));
+    let (ran, nowhere): (Vec<&SuiteRow>, Vec<&SuiteRow>) = matrix.rows.iter().partition(|row| is_run(row));
+    let reason = |row: &SuiteRow, name: &String| row.cells.get(name)?.reason.clone();
+    let nowhere = nowhere.into_iter().map(|row| {
+        let why = matrix.scenarios.iter().find_map(|name| reason(row, name)).unwrap_or_default();
+        (format!("{} was not run", row.policy), why)
+    });
+    let mut found: Vec<(String, String)> = scenarios.chain(nowhere).collect();
+    for name in &matrix.scenarios {
+        let mut by_reason: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for row in &ran {
+            if let Some(why) = reason(row, name) {
+                by_reason.entry(why).or_default().push(&row.policy);
             }
-            reasons => found.extend(
-                reasons.iter().map(|(name, why)| (format!("{} has no score in {name}", row.policy), (*why).clone())),
-            ),
         }
+        let of_reason = |(why, policies): (String, Vec<&str>)| (format!("not in {name}: {}", policies.join(", ")), why);
+        found.extend(by_reason.into_iter().map(of_reason));
     }
     found
 }
@@ -188,7 +198,7 @@ mod tests {
         let text = text(&matrix());
         let lines: Vec<String> =
             text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
-        assert_eq!(lines[1], "codel 0.88 0.88 step 1 1 4.00 s 0.98 - 1");
+        assert_eq!(lines[1], "codel 0.88 0.88 step 1 1 4.00 s 0.98 - - 1");
         assert!(text.contains("scenario  codel\nstep       0.88\ncrowd has no score: a closed load\n"), "{text}");
         assert!(text.ends_with("compose was not run: name its parts\n"), "{text}");
         let markdown = markdown(&matrix());
