@@ -47,7 +47,7 @@ params! {
 pub(crate) const HEADWAY: Entry = Entry {
     name: "headway",
     about: "the lab's own: the important first at the door, and inside as many as still buy answers in time, found by experiment",
-    caution: "needs the true objective; slow to learn where fewer than a hundred jobs end in a second's worth of objectives; trusts what callers say of criticality, customer and attempt",
+    caution: "needs the true objective; slow to learn where few jobs end in an objective; trusts what callers say of criticality, customer and attempt",
     source: Source { title: "The lab's own", place: "docs/headway.md" },
     deviations: &[],
     places: &[Place::Single, Place::Stage, Place::Proxy],

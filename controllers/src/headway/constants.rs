@@ -15,6 +15,9 @@ pub const START_ROOM: f64 = 1.3;
 /// Standard errors over the healthy time from which a generation queues, if it is over [`START_ROOM`] too.
 pub const START_DOUBT: f64 = 3.0;
 
+/// Share of the objective that a job may take inside at the start: twice as many must not make all late.
+pub const START_MOST: f64 = 0.5;
+
 /// Ends in a window: the number of 64 random ends varies by an eighth.
 pub const WINDOW_ENDS: u32 = 64;
 
@@ -71,7 +74,7 @@ pub const FLOOR_DECAY: f64 = 0.99;
 
 /// Room for waiting inside, as a share of the baseline for each share of offers that is refused. The ratio of the time inside to the
 /// baseline is a common price: doors that rest at the same price refuse the same share.
-pub const ROOM_BY_REFUSALS: f64 = 0.5;
+pub const ROOM_BY_REFUSALS: f64 = 0.4;
 
 /// Share of refusals that counts at least: the mean of a window varies by an eighth, and a quarter of room is not lost in that.
 pub const REFUSALS_LEAST: f64 = 0.5;

@@ -25,27 +25,28 @@ pub(super) struct AtDoor {
     pub(super) due: Timestamp,
 }
 
-/// Jobs of one rank, in order of arrival.
-#[derive(Debug)]
-struct Line {
-    jobs: JobQueue<AtDoor>,
-    /// Since when it has not been empty.
+/// A time during which jobs of a rank are turned away.
+#[derive(Debug, Clone, Copy)]
+struct Shedding {
     since: Timestamp,
+    last: Timestamp,
 }
 
-/// Lines of waiting jobs by rank.
+/// Lines of waiting jobs by rank, each in order of arrival.
 #[derive(Debug)]
 pub(super) struct DoorQueue {
-    lines: BTreeMap<DoorRank, Line>,
+    lines: BTreeMap<DoorRank, JobQueue<AtDoor>>,
     rank_of: BTreeMap<JobId, DoorRank>,
     by_due: BTreeSet<(Timestamp, JobId)>,
-    /// A line that has not been empty for longer is being shed.
+    shedding: BTreeMap<DoorRank, Shedding>,
+    /// A rank of which nobody was turned away for longer is served whole; one of which somebody was for longer has its newest first.
     patience: Duration,
 }
 
 impl DoorQueue {
     pub(super) fn new(patience: Duration) -> Self {
-        Self { lines: BTreeMap::new(), rank_of: BTreeMap::new(), by_due: BTreeSet::new(), patience }
+        let (lines, rank_of, by_due) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+        Self { lines, rank_of, by_due, shedding: BTreeMap::new(), patience }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -56,54 +57,85 @@ impl DoorQueue {
         self.rank_of.is_empty()
     }
 
-    pub(super) fn push(&mut self, job: AtDoor, rank: DoorRank, now: Timestamp) {
-        let line = self.lines.entry(rank).or_insert_with(|| Line { jobs: JobQueue::default(), since: now });
-        line.jobs.push(job.id, job);
+    pub(super) fn push(&mut self, job: AtDoor, rank: DoorRank) {
+        self.lines.entry(rank).or_default().push(job.id, job);
         self.rank_of.insert(job.id, rank);
         self.by_due.insert((job.due, job.id));
     }
 
-    pub(super) fn remove(&mut self, id: JobId) -> Option<AtDoor> {
+    fn remove(&mut self, id: JobId) -> Option<AtDoor> {
         let rank = self.rank_of.remove(&id)?;
         let line = self.lines.get_mut(&rank)?;
-        let job = line.jobs.remove(id)?;
-        if line.jobs.is_empty() {
+        let job = line.remove(id)?;
+        if line.is_empty() {
             self.lines.remove(&rank);
         }
         self.by_due.remove(&(job.due, id));
         Some(job)
     }
 
-    /// Removes the job that goes in: of the best rank the oldest, or the newest while the rank is being shed.
+    /// Removes a job that did not want to wait any longer: as if it had been turned away. False: it does not wait here.
+    pub(super) fn leave(&mut self, id: JobId, now: Timestamp) -> bool {
+        if let Some(rank) = self.rank_of.get(&id).copied() {
+            self.turn_away(rank, now);
+        }
+        self.remove(id).is_some()
+    }
+
+    /// Removes the job that goes in. Ranks that are served whole are one line in order of deadlines: none of them has to be late for
+    /// another. Else of the best rank the oldest, or the newest once the rank has been shed for long.
     pub(super) fn next(&mut self, now: Timestamp) -> Option<AtDoor> {
-        let line = self.lines.last_key_value()?.1;
-        let next = if self.is_shed(line, now) { line.jobs.iter().next_back() } else { line.jobs.iter().next() };
+        let whole = self.lines.iter().rev().filter(|(rank, _)| !self.is_shed(**rank, now));
+        let due_first = whole.filter_map(|(_, line)| line.iter().next()).min_by_key(|job| job.due);
+        let next = due_first.or_else(|| {
+            let (rank, line) = self.lines.last_key_value()?;
+            if self.is_shed_for_long(*rank, now) { line.iter().next_back() } else { line.iter().next() }
+        });
         self.remove(next?.id)
     }
 
     /// Removes the job that gives way to one of this rank: of the worst rank the one that would go in last. `None`: the new one would.
     pub(super) fn give_way(&mut self, to: DoorRank, now: Timestamp) -> Option<AtDoor> {
         let (worst, line) = self.lines.first_key_value()?;
-        let gone = match (self.is_shed(line, now), *worst < to) {
-            (true, better) if better || *worst == to => line.jobs.iter().next(),
-            (false, true) => line.jobs.iter().next_back(),
-            _ => return None,
+        let worst = *worst;
+        let gone = match (self.is_shed_for_long(worst, now), worst < to) {
+            (true, better) if better || worst == to => line.iter().next(),
+            (false, true) => line.iter().next_back(),
+            _ => None,
         };
-        self.remove(gone?.id)
+        let gone = gone.map(|job| job.id);
+        self.turn_away(if gone.is_some() { worst } else { to }, now);
+        self.remove(gone?)
     }
 
     /// Removes a job whose answer is due by this time.
-    pub(super) fn due_by(&mut self, by: Timestamp) -> Option<AtDoor> {
-        let (due, id) = *self.by_due.first()?;
-        if due <= by { self.remove(id) } else { None }
+    pub(super) fn due_by(&mut self, by: Timestamp, now: Timestamp) -> Option<AtDoor> {
+        let (_, id) = *self.by_due.first().filter(|(due, _)| *due <= by)?;
+        let rank = *self.rank_of.get(&id)?;
+        self.turn_away(rank, now);
+        self.remove(id)
+    }
+
+    /// A job of this rank is turned away: it and all below come after those that are served whole.
+    pub(super) fn turn_away(&mut self, rank: DoorRank, now: Timestamp) {
+        let shedding = self.shedding.entry(rank).or_insert(Shedding { since: now, last: now });
+        if now.since(shedding.last) > self.patience {
+            shedding.since = now;
+        }
+        shedding.last = now;
     }
 
     pub(super) fn first_due(&self) -> Option<Timestamp> {
         self.by_due.first().map(|(due, _)| *due)
     }
 
-    fn is_shed(&self, line: &Line, now: Timestamp) -> bool {
-        now.since(line.since) > self.patience
+    fn is_shed(&self, rank: DoorRank, now: Timestamp) -> bool {
+        self.shedding.range(rank..).any(|(_, shedding)| now.since(shedding.last) <= self.patience)
+    }
+
+    fn is_shed_for_long(&self, rank: DoorRank, now: Timestamp) -> bool {
+        let of_rank = self.shedding.get(&rank);
+        of_rank.is_some_and(|of| now.since(of.last) <= self.patience && now.since(of.since) > self.patience)
     }
 }
 
@@ -114,6 +146,8 @@ mod tests {
     const PATIENCE: Duration = Duration::from_millis(100);
     const PLAIN: DoorRank = DoorRank { criticality: Criticality::Critical, within_share: true, first_attempt: true };
 
+    const BEST: DoorRank = DoorRank { criticality: Criticality::CriticalPlus, ..PLAIN };
+
     fn at(ms: u64) -> Timestamp {
         Timestamp::from_millis(ms)
     }
@@ -121,12 +155,14 @@ mod tests {
     fn door(jobs: &[(u64, u64, DoorRank)]) -> DoorQueue {
         let mut door = DoorQueue::new(PATIENCE);
         for &(ms, id, rank) in jobs {
-            door.push(AtDoor { id: JobId(id), customer: 0, due: at(ms + 200) }, rank, at(ms));
+            door.push(AtDoor { id: JobId(id), customer: 0, due: at(ms + 200) }, rank);
         }
         door
     }
 
+    /// The order while nobody of these ranks can be served whole.
     fn order(mut door: DoorQueue, now: u64) -> Vec<u64> {
+        door.turn_away(BEST, at(now));
         std::iter::from_fn(|| door.next(at(now))).map(|job| job.id.0).collect()
     }
 
@@ -144,36 +180,50 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_are_first_only_in_the_rank_that_is_being_shed() {
+    fn the_newest_are_first_only_in_the_rank_that_has_been_shed_for_long() {
         let low = DoorRank { criticality: Criticality::Sheddable, ..PLAIN };
-        // The low line stands since 0, that of the critical since 60: at 101 only the first has stood for over 100 ms.
-        let jobs = [(0, 1, low), (50, 2, low), (60, 3, PLAIN), (70, 4, PLAIN)];
-        assert_eq!(order(door(&jobs), 101), [3, 4, 2, 1]);
-        assert_eq!(order(door(&jobs), 100), [3, 4, 1, 2]);
+        let order = |away: &[u64], now| {
+            let mut queue = door(&[(0, 1, low), (10, 2, low), (20, 3, PLAIN), (30, 4, PLAIN)]);
+            away.iter().for_each(|ms| queue.turn_away(low, at(*ms)));
+            order(queue, now)
+        };
+        assert_eq!(order(&[50, 150, 151], 151), [3, 4, 2, 1], "for 101 ms");
+        assert_eq!(order(&[50, 150], 150), [3, 4, 1, 2], "for 100 ms");
+        assert_eq!(order(&[50, 151], 152), [3, 4, 1, 2], "nobody for 101 ms between");
+    }
+
+    #[test]
+    fn ranks_that_are_served_whole_are_one_line() {
+        let low = DoorRank { criticality: Criticality::Sheddable, ..PLAIN };
+        let mut queue = door(&[(0, 1, low), (10, 2, PLAIN), (20, 3, low), (30, 4, BEST)]);
+        assert_eq!(queue.next(at(30)).map(|job| job.id.0), Some(1), "the one that is due first");
+        // One of the low is turned away: for 100 ms the others come after those that are not shed.
+        queue.turn_away(low, at(40));
+        let rest = [50, 60, 141].map(|ms| queue.next(at(ms)).map(|job| job.id.0));
+        assert_eq!(rest, [Some(2), Some(4), Some(3)]);
     }
 
     #[test]
     fn the_one_that_would_go_in_last_gives_way() {
         let low = DoorRank { criticality: Criticality::Sheddable, ..PLAIN };
-        let gone =
-            |now, to| door(&[(0, 1, low), (10, 2, low), (20, 3, PLAIN)]).give_way(to, at(now)).map(|job| job.id.0);
-        assert_eq!(gone(50, PLAIN), Some(2), "the newest of those in order of arrival");
-        assert_eq!(gone(50, low), None, "the new one itself would be last");
-        assert_eq!(gone(150, PLAIN), Some(1));
-        assert_eq!(gone(150, low), Some(1), "the newest is first: the oldest is last");
+        let gone = |away: &[u64], to| {
+            let mut queue = door(&[(0, 1, low), (10, 2, low), (20, 3, PLAIN)]);
+            away.iter().for_each(|ms| queue.turn_away(low, at(*ms)));
+            queue.give_way(to, at(151)).map(|job| job.id.0)
+        };
+        assert_eq!(gone(&[], PLAIN), Some(2), "the newest of those in order of arrival");
+        assert_eq!(gone(&[], low), None, "the new one itself would be last");
+        assert_eq!(gone(&[50, 140], PLAIN), Some(1));
+        assert_eq!(gone(&[50, 140], low), Some(1), "the newest is first: the oldest is last");
     }
 
     #[test]
-    fn who_is_due_leaves_and_a_line_that_was_empty_begins_anew() {
+    fn who_is_due_or_leaves_is_gone() {
         let mut queue = door(&[(0, 1, PLAIN), (30, 2, PLAIN)]);
         assert_eq!(queue.first_due(), Some(at(200)));
-        assert_eq!(queue.due_by(at(199)), None);
-        assert_eq!(queue.due_by(at(200)).map(|job| job.id), Some(JobId(1)));
-        assert_eq!(queue.remove(JobId(2)).map(|job| job.id), Some(JobId(2)));
-        assert!(queue.is_empty() && queue.remove(JobId(2)).is_none());
-        for (ms, id) in [(300, 3), (310, 4)] {
-            queue.push(AtDoor { id: JobId(id), customer: 0, due: at(ms + 200) }, PLAIN, at(ms));
-        }
-        assert_eq!(order(queue, 400), [3, 4], "not empty for 100 ms, not more");
+        assert_eq!(queue.due_by(at(199), at(0)), None);
+        assert_eq!(queue.due_by(at(200), at(0)).map(|job| job.id), Some(JobId(1)));
+        assert!(queue.leave(JobId(2), at(1)) && !queue.leave(JobId(2), at(1)));
+        assert!(queue.is_empty() && queue.first_due().is_none());
     }
 }

@@ -40,7 +40,7 @@ impl HeadwayLaw {
             experiment: LimitExperiment::default(),
             healthy: HealthyTime::default(),
             witness: TrendWitness::default(),
-            start: Some(SlowStart::new(FIRST_LIMIT)),
+            start: Some(SlowStart::new(FIRST_LIMIT, objective)),
             refused: 0.0,
             explained: false,
         }
@@ -85,7 +85,7 @@ impl HeadwayLaw {
         let pair = if self.start.is_none() { self.experiment.window(seen, self.limit) } else { None };
         pair.into_iter().for_each(|pair| self.pair(pair));
         let odd = self.healthy.is_confirmed() && seen.time > BOLD_CROWD * self.roomy_time();
-        let bold = odd && !self.explained && !self.is_held_down(true);
+        let bold = odd && !self.explained && !self.witness.is_refuted() && !self.witness.is_paused();
         self.experiment.dither_by(if bold { BOLD } else { DITHER });
         self.healthy.limited(seen);
         if self.start.is_none() && self.healthy.is_confirmed() && !self.is_crowded(seen.time) {
@@ -113,21 +113,18 @@ impl HeadwayLaw {
         if confirmed && !crowded && self.witness.is_refuted() {
             self.witness.dismiss();
         }
-        let held_down = self.is_held_down(confirmed && crowded);
+        let refuted = self.witness.is_refuted();
         let elasticity = self.experiment.elasticity();
-        if elasticity > BELOW_KNEE && !held_down {
-            self.raise(pair, crowded || !confirmed);
+        if elasticity > BELOW_KNEE && !refuted {
+            if !(self.witness.is_paused() && confirmed && crowded) {
+                self.raise(pair, crowded || !confirmed);
+            }
         } else {
             self.explained = true;
-            if elasticity < ABOVE_KNEE || held_down {
+            if elasticity < ABOVE_KNEE || refuted {
                 self.lower(pair);
             }
         }
-    }
-
-    /// True after a claim that was refuted: until its queue is gone, and for a pause whenever there is one.
-    fn is_held_down(&self, crowded: bool) -> bool {
-        self.witness.is_refuted() || self.witness.is_paused() && crowded
     }
 
     fn hear_witness(&mut self, pair: PairFigures) {
@@ -163,7 +160,7 @@ impl HeadwayLaw {
         if !doubtful {
             self.floor = self.limit;
             // As at the start: nothing queues yet, and nobody knows how far the knee is.
-            self.start = Some(SlowStart::new(self.limit));
+            self.start = Some(SlowStart::new(self.limit, self.objective));
         }
         self.experiment.spend();
     }

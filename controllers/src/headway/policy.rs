@@ -79,7 +79,7 @@ impl Headway {
 
     fn refuse_hopeless(&mut self, cx: &mut Ctx<'_>) {
         let by = cx.now + self.outlook.need();
-        while let Some(job) = self.door.due_by(by) {
+        while let Some(job) = self.door.due_by(by, cx.now) {
             self.refuse(job.id, Reason::Waited, cx);
         }
     }
@@ -114,8 +114,10 @@ impl Machine for Headway {
                 self.pass_time(cx.now, cx.in_flight + 1);
                 self.let_in(cx);
             }
-            Seen::Left(id) if self.door.remove(*id).is_some() => {
-                self.window.iter_mut().for_each(DoorWindow::refuse);
+            Seen::Left(id) => {
+                if self.door.leave(*id, cx.now) {
+                    self.window.iter_mut().for_each(DoorWindow::refuse);
+                }
             }
             _ => {}
         }
@@ -150,17 +152,18 @@ impl Policy for Headway {
         }
         let late = job.entered + self.objective;
         let due = job.tags.deadline.map_or(late, |deadline| deadline.min(late));
+        let rank = self.rank(&job.tags);
         if due <= cx.now + self.outlook.need() {
+            self.door.turn_away(rank, cx.now);
             return Verdict::Refuse(self.refusal(Reason::Concurrency));
         }
-        let rank = self.rank(&job.tags);
         if self.door.len() >= self.outlook.most_waiting() {
             let Some(gone) = self.door.give_way(rank, cx.now) else {
                 return Verdict::Refuse(self.refusal(Reason::QueueFull));
             };
             self.refuse(gone.id, Reason::QueueFull, cx);
         }
-        self.door.push(AtDoor { id: job.id, customer: job.tags.customer, due }, rank, cx.now);
+        self.door.push(AtDoor { id: job.id, customer: job.tags.customer, due }, rank);
         self.let_in(cx);
         Verdict::Hold
     }

@@ -63,43 +63,54 @@ impl Door {
     }
 }
 
-#[test]
-fn two_go_in_and_others_wait_for_them_by_importance() {
+/// A door with the first four jobs inside.
+fn full() -> Door {
     let mut door = Door::new();
-    let of = |criticality| Tags { criticality, ..Tags::default() };
-    assert!(matches!(door.offer(0, 1, Tags::default()), Verdict::Admit(_)));
-    assert!(matches!(door.offer(0, 2, Tags::default()), Verdict::Admit(_)));
-    for (id, criticality) in [(3, Criticality::Sheddable), (4, Criticality::CriticalPlus), (5, Criticality::Critical)] {
-        assert_eq!(door.offer(1, id, of(criticality)), Verdict::Hold);
+    for id in 1..=4 {
+        assert!(matches!(door.offer(0, id, Tags::default()), Verdict::Admit(_)));
     }
-    assert_eq!(door.end(20, 1), [(4, None)]);
-    assert_eq!(door.end(21, 2), [(5, None)]);
-    assert_eq!(door.end(22, 4), [(3, None)]);
+    door
+}
+
+#[test]
+fn others_wait_for_the_first_four_and_go_in_by_importance_once_somebody_is_turned_away() {
+    let of = |criticality| Tags { criticality, ..Tags::default() };
+    let levels = [Criticality::Sheddable, Criticality::CriticalPlus, Criticality::Critical];
+    let mut door = full();
+    for (id, level) in (5..).zip(levels) {
+        assert_eq!(door.offer(id, id, of(level)), Verdict::Hold);
+    }
+    let in_turn = [1, 2, 3].map(|id| door.end(19 + id, id));
+    assert_eq!(in_turn, [[(5, None)], [(6, None)], [(7, None)]], "all can be served: those that are due first");
+    for (id, level) in (8..).zip(levels) {
+        assert_eq!(door.offer(20 + id, id, of(level)), Verdict::Hold);
+    }
+    let due = Tags { deadline: Some(at(30)), ..of(Criticality::CriticalPlus) };
+    assert!(matches!(door.offer(30, 11, due), Verdict::Refuse(_)));
+    let by_level = [4, 5, 6].map(|id| door.end(30 + id, id));
+    assert_eq!(by_level, [[(9, None)], [(10, None)], [(8, None)]]);
 }
 
 #[test]
 fn who_would_be_late_is_refused_when_that_is_known() {
-    let mut door = Door::new();
-    for id in [1, 2] {
-        assert!(matches!(door.offer(0, id, Tags::default()), Verdict::Admit(_)));
-    }
-    assert_eq!(door.offer(10, 3, Tags::default()), Verdict::Hold);
+    let mut door = full();
+    assert_eq!(door.offer(10, 5, Tags::default()), Verdict::Hold);
     let soon = Tags { deadline: Some(at(60)), ..Tags::default() };
-    assert_eq!(door.offer(10, 4, soon), Verdict::Hold);
-    assert_eq!(door.offer(70, 5, soon), Verdict::Refuse(crate::Refusal::new(Reason::Concurrency)));
-    assert_eq!(door.poll(70), [(4, Some(Reason::Waited))], "a host that is late with its wake-up");
+    assert_eq!(door.offer(10, 6, soon), Verdict::Hold);
+    assert_eq!(door.offer(70, 7, soon), Verdict::Refuse(crate::Refusal::new(Reason::Concurrency)));
+    assert_eq!(door.poll(70), [(6, Some(Reason::Waited))], "a host that is late with its wake-up");
     assert_eq!(door.seat.poll(at(70)), Next::WakeAt(at(210)));
-    assert_eq!(door.poll(210), [(3, Some(Reason::Waited))]);
+    assert_eq!(door.poll(210), [(5, Some(Reason::Waited))]);
 }
 
 #[test]
 fn who_leaves_the_door_is_forgotten() {
-    let mut door = Door::new();
-    for id in 1..=4 {
-        let _ = door.offer(0, id, Tags::default());
+    let mut door = full();
+    for id in [5, 6] {
+        assert_eq!(door.offer(0, id, Tags::default()), Verdict::Hold);
     }
-    door.seat.observe(at(5), &Seen::Left(JobId(3)));
-    assert_eq!(door.end(20, 1), [(4, None)]);
+    door.seat.observe(at(5), &Seen::Left(JobId(5)));
+    assert_eq!(door.end(20, 1), [(6, None)]);
     assert_eq!(door.end(21, 2), []);
     assert_eq!(door.seat.poll(at(22)), Next::Idle);
 }
@@ -133,7 +144,7 @@ fn cold_into_twice_the_capacity_it_serves_the_capacity_in_time() {
     for seed in 1..=3 {
         let seconds = plant(&[(400, 60)], seed);
         let served = served_per_s(&seconds);
-        assert!(served > 192.0, "{served} of 200/s");
+        assert!(served > 180.0, "{served} of 200/s");
         let slowest = seconds[5..].iter().map(|second| second.p90_ms).max().unwrap();
         assert!(slowest <= 200, "{slowest} ms");
     }

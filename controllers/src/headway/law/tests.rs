@@ -28,10 +28,18 @@ impl Servers {
         }
     }
 
-    /// Limited windows, each with as many inside as the limit in force.
+    /// Limited windows with their ends, each with as many inside as the limit in force.
     fn windows(&self, law: &mut HeadwayLaw, how_many: u32) {
-        (0..how_many).for_each(|_| law.window(&self.window(f64::from(law.limit()), true)));
+        for _ in 0..how_many {
+            let seen = self.window(f64::from(law.limit()), true);
+            ends(law, &seen);
+            law.window(&seen);
+        }
     }
+}
+
+fn ends(law: &mut HeadwayLaw, seen: &DoorFigures) {
+    (0..seen.ends as u32).for_each(|_| law.end(seen.time, true));
 }
 
 /// A law whose start is over, at this limit.
@@ -52,7 +60,7 @@ fn the_limit_rests_at_the_knee_from_below_and_from_above() {
         for servers in [4.0, 16.0, 64.0] {
             let mut law = healthy(from);
             Servers(servers).windows(&mut law, 60);
-            // p is 1/2: at rest 1.25 times the healthy time is spent inside, give or take a step.
+            // p is 1/2: at rest 1.2 times the healthy time is spent inside, give or take a step.
             let inside = law.limit / servers;
             assert!((1.0..1.6).contains(&inside), "from {from} to {} for {servers} servers", law.limit);
             assert!((law.healthy_time() - SERVICE).abs() < 1e-3, "{}", law.healthy_time());
@@ -66,7 +74,6 @@ fn a_law_that_never_saw_health_finds_the_knee_from_above() {
         let mut law = started(from);
         Servers(4.0).windows(&mut law, 120);
         assert!((4.0..6.5).contains(&law.limit), "from {from} to {}", law.limit);
-        assert!(law.healthy.is_confirmed());
     }
 }
 
@@ -81,15 +88,15 @@ fn long_overload_does_not_raise_the_healthy_time() {
 fn a_refuted_claim_takes_the_limit_back_below_and_pauses() {
     let mut law = healthy(6.0);
     let pair = PairFigures { time: 0.03, jobs: 6.0, late: 0.0 };
-    // Crowded at once: 30 ms of 20. The raise to 7.5 is a claim, and the next to 9.4 is heard with half as many more.
+    // Crowded at once: 30 ms of 20. The raise to 7.8 is a claim, and the next to 10.14 is heard with half as many more.
     law.raise(pair, true);
-    law.raise(PairFigures { time: 0.0375, jobs: 7.5, late: 0.0 }, true);
-    assert!((law.limit - 9.375).abs() < 1e-9 && law.floor == 7.5);
-    law.hear_witness(PairFigures { time: 0.047, jobs: 9.4, late: 0.0 });
-    assert!((law.limit - 6.0).abs() < 1e-9, "9.375 / 1.25²");
+    law.raise(PairFigures { time: 0.039, jobs: 7.8, late: 0.0 }, true);
+    assert!((law.limit - 10.14).abs() < 1e-9 && (law.floor - 7.8).abs() < 1e-9);
+    law.hear_witness(PairFigures { time: 0.0507, jobs: 10.14, late: 0.0 });
+    assert!((law.limit - 6.76).abs() < 1e-9, "10.14 / 1.5");
     assert!(law.floor == 1.0 && law.witness.is_refuted());
     law.pair(PairFigures { time: 0.03, jobs: 6.0, late: 0.0 });
-    assert!((law.limit - 5.4).abs() < 1e-9, "a tenth less a pair, whatever the experiment says");
+    assert!((law.limit - 6.084).abs() < 1e-9, "a tenth less a pair, whatever the experiment says");
     law.pair(PairFigures { time: 0.02, jobs: 4.0, late: 0.0 });
     assert!(!law.witness.is_refuted(), "not crowded any more");
 }
@@ -100,7 +107,7 @@ fn a_slower_service_is_believed_once_its_time_stays_while_more_are_inside() {
     // Twice as long each, and three jobs more for the same: the claim holds.
     law.raise(PairFigures { time: 0.04, jobs: 4.0, late: 0.0 }, true);
     law.hear_witness(PairFigures { time: 0.042, jobs: 6.1, late: 0.1 });
-    assert_eq!((law.healthy_time(), law.healthy.late(), law.floor), (0.042, 0.1, 5.0));
+    assert_eq!((law.healthy_time(), law.healthy.late(), law.floor), (0.042, 0.1, 5.2));
 }
 
 #[test]
@@ -130,8 +137,10 @@ fn doors_that_race_are_stopped_by_what_they_have_in_common() {
             let all = servers.window(shares.iter().sum(), true);
             for (law, share) in laws.iter_mut().zip(&shares) {
                 let of_all = share / all.jobs;
-                let (pace, in_time, ends) = (all.pace * of_all, all.in_time * of_all, all.ends * of_all);
-                law.window(&DoorFigures { pace, in_time, ends, jobs: *share, ..all });
+                let (pace, in_time) = (all.pace * of_all, all.in_time * of_all);
+                let seen = DoorFigures { pace, in_time, ends: all.ends * of_all, jobs: *share, ..all };
+                ends(law, &seen);
+                law.window(&seen);
             }
         }
         let inside: f64 = laws.iter().map(|law| law.limit).sum();
