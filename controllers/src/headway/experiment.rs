@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn single_pairs_of_many_that_say_the_same_weigh_a_fifth() {
         let mut experiment = LimitExperiment::default();
-        (0..100).for_each(|_| _ = experiment.window(&window(64.0, 0.1), 10.0));
+        (0..101).for_each(|_| _ = experiment.window(&window(64.0, 0.1), 10.0));
         let before = experiment.elasticity();
         assert!(before.abs() < 1e-3, "saturated: {before}");
         experiment.window(&window(64.0 * 1.3, 0.1), 10.0);
