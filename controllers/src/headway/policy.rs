@@ -115,7 +115,8 @@ impl Machine for Headway {
                 self.let_in(cx);
             }
             Seen::Left(id) => {
-                if self.door.leave(*id, cx.now) {
+                let waited = self.door.leave(*id, cx.now);
+                if waited {
                     self.window.iter_mut().for_each(DoorWindow::refuse);
                 }
             }

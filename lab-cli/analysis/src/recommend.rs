@@ -62,7 +62,7 @@ impl Recommendation {
     pub fn lines(&self) -> Vec<String> {
         let Self { worst, next, .. } = self;
         let what = match self.deploy.as_slice() {
-            [] => format!("Deploy nothing: {} is as good as any arm", scrubbed(&worst.arm)),
+            [] => format!("Deploy nothing ({})", scrubbed(&worst.arm)),
             _ => format!("Deploy {}", scrubbed(&worst.arm)),
         };
         let how_much = match worst.share > 1.0 - NEAR {

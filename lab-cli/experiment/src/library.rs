@@ -157,10 +157,12 @@ static SUITE: &[Library] = suite! {
     "many-clients" "12-many-clients";
     "pauses" "13-pauses";
     "cold-start" "14-cold-start";
+    "warm-up" "14b-warm-up";
     "crowd" "15-crowd";
     "impatience" "16-impatience";
     "latency-shift" "17-latency-shift";
     "idle-burst" "18-idle-burst";
+    "diurnal" "19-diurnal";
     "degradable" "20-degradable";
     "dear-refusals" "21-dear-refusals";
     "large-service" "22-large-service";
@@ -169,10 +171,13 @@ static SUITE: &[Library] = suite! {
     "slow-dependency" "25-slow-dependency";
     "four-calls" "26-four-calls";
     "slow-node" "27-slow-node";
+    "failing-node" "27b-failing-node";
+    "bursts" "28-bursts";
     "cold-overload" "30-cold-overload";
     "long-overload" "31-long-overload";
     "two-doors" "32-two-doors";
     "eight-doors" "33-eight-doors";
+    "two-types" "34-two-types";
 };
 
 impl Library {

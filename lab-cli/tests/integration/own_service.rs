@@ -234,7 +234,7 @@ fn from_a_written_file_by_way_of_virtual_time_to_the_proxy() {
     assert!(schema["$id"].as_str().is_some_and(|id| id.starts_with("urn:")), "{}", schema["$id"]);
     assert_eq!(schema["properties"]["users"]["$ref"], "#/$defs/Users");
     let (output, out, err) = ran(lab(folder.path()).args(["check", "new.yaml"]));
-    assert!(output.status.success() && out.contains("none, concurrency, codel, gradient2, vegas"), "{out}{err}");
+    assert!(output.status.success() && out.contains("none, headway, concurrency, gradient2, vegas"), "{out}{err}");
     let (output, out, err) =
         ran(lab(folder.path()).args(["calibrate", "new.yaml", "--repeat", "1", "--for", "2s", "-o", "plant.yaml"]));
     // What else runs on this machine may make it INVALID (3); the plant is written, and says so.

@@ -55,6 +55,13 @@ impl Default for Behaviour {
 }
 
 impl Behaviour {
+    /// True if a request may have more than one attempt.
+    #[must_use]
+    pub fn tries_again(&self) -> bool {
+        let again = |rule: &FailureRule| matches!(rule, FailureRule::RetryNow { .. } | FailureRule::Backoff { .. });
+        again(&self.on_reject) || again(&self.on_failure)
+    }
+
     /// The same reaction after a reject and after a failure; the other settings are the defaults.
     #[must_use]
     pub fn on_any_failure(reaction: FailureRule) -> Self {

@@ -12,14 +12,14 @@ use crate::summary::{Arm, LatencyObjective};
 pub(super) fn ways(arm: &Arm, objective: &LatencyObjective) -> Vec<String> {
     let mut ways = Vec::new();
     if let Some(client) = &arm.client {
-        let layer = layer("client", &client.policy, &client.parameters);
+        let layer = layer("client", &client.policy, &client.parameters, objective);
         ways.push(format!("on the callers' side ({}), {layer}", client.scope));
     }
     let Some(entry) = catalogue().find(&arm.policy).filter(|entry| entry.name != "none") else { return ways };
     let placed = |places: &[Place]| places.iter().any(|place| entry.places.contains(place));
     let scope = arm.parameters.get("scope").and_then(Value::as_str);
     if scope == Some(Place::Client.scope()) {
-        ways.push(format!("on the callers' side, {}", layer("client", &arm.policy, &arm.parameters)));
+        ways.push(format!("on the callers' side, {}", layer("client", &arm.policy, &arm.parameters, objective)));
         return ways;
     }
     if placed(&[Place::Proxy, Place::Single, Place::Accept]) {
@@ -27,11 +27,12 @@ pub(super) fn ways(arm: &Arm, objective: &LatencyObjective) -> Vec<String> {
             .iter()
             .map(|(key, value)| format!(" --set {}", quoted(&format!("{key}={value}"))))
             .collect();
-        let objective = shown_time(Duration::from_micros((objective.response_time_ms * 1e3).round() as u64));
-        ways.push(format!("lab proxy --to URL --policy {} --objective {objective}{settings}", arm.policy));
+        let shown = shown_time(Duration::from_micros((objective.response_time_ms * 1e3).round() as u64));
+        let workers = if entry.keeps_queue() { " --concurrency WORKERS" } else { "" };
+        ways.push(format!("lab proxy --to URL --policy {} --objective {shown}{workers}{settings}", arm.policy));
     }
     if placed(&[Place::Proxy, Place::Single]) {
-        ways.push(format!("in a service, {}", layer("new", &arm.policy, &arm.parameters)));
+        ways.push(format!("in a service, {}", layer("new", &arm.policy, &arm.parameters, objective)));
     }
     if ways.is_empty() {
         ways.push(format!("in each stage of a service of stages: {}", arm.policy));
@@ -40,11 +41,20 @@ pub(super) fn ways(arm: &Arm, objective: &LatencyObjective) -> Vec<String> {
 }
 
 /// The tower layer.
-fn layer(constructor: &str, policy: &str, parameters: &BTreeMap<String, Value>) -> String {
-    let settings = catalogue().find(policy).map(|entry| changed(entry, parameters)).unwrap_or_default();
+fn layer(
+    constructor: &str,
+    policy: &str,
+    parameters: &BTreeMap<String, Value>,
+    objective: &LatencyObjective,
+) -> String {
+    let entry = catalogue().find(policy);
+    let settings = entry.map(|entry| changed(entry, parameters)).unwrap_or_default();
+    let capacity = if entry.is_some_and(Entry::keeps_queue) { ".capacity(WORKERS)" } else { "" };
+    let LatencyObjective { percentile, response_time_ms } = *objective;
+    let objective = format!(".objective({percentile:?}, Duration::from_millis({response_time_ms:.0}))");
     let argument = |value: &str| if value.parse::<f64>().is_ok() { value.to_owned() } else { format!("{value:?}") };
     let settings: String = settings.iter().map(|(key, value)| format!(".set({key:?}, {})", argument(value))).collect();
-    format!("tower_admission::AdmissionLayer::{constructor}({policy:?}){settings}")
+    format!("tower_admission::AdmissionLayer::{constructor}({policy:?}){objective}{capacity}{settings}")
 }
 
 /// Parameters that are not the policy's defaults.

@@ -63,7 +63,7 @@ fn settings_that_are_not_defaults_are_part_of_the_way() {
     arms.remove(1);
     let found = recommendation(&run(arms)).expect("there is a choice");
     let proxy = "lab proxy --to URL --policy vegas --objective 200ms --set limit_max=50";
-    let layer = "in a service, tower_admission::AdmissionLayer::new(\"vegas\").set(\"limit_max\", 50)";
+    let layer = "in a service, tower_admission::AdmissionLayer::new(\"vegas\").objective(90.0, Duration::from_millis(200)).set(\"limit_max\", 50)";
     assert_eq!(found.deploy, [proxy, layer]);
 }
 
@@ -72,7 +72,7 @@ fn where_no_arm_is_better_than_none_nothing_is_to_be_deployed() {
     let arms = vec![arm("none", 1, [70.0; 3]), arm("aimd", 1, [63.0; 3])];
     let found = recommendation(&run(arms)).expect("there is a choice");
     assert_eq!(found.deploy, [""; 0]);
-    assert!(found.lines()[0].starts_with("Deploy nothing: none is as good as any arm"), "{:?}", found.lines());
+    assert!(found.lines()[0].starts_with("Deploy nothing (none): no arm serves more"), "{:?}", found.lines());
 }
 
 #[test]

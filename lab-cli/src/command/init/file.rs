@@ -72,7 +72,7 @@ pub fn text(found: &FoundService, own: &OwnService) -> String {
     let objective = found.objective_ms();
     let timeout = (objective * 4.0).max(2000.0);
     let limit = format!("{{concurrency: {{max: {}}}}}", found.speed.at_once());
-    let arms = ["none", &limit, "codel", "gradient2", "vegas"];
+    let arms = ["none", "headway", &limit, "gradient2", "vegas"];
     let [calm, overload] = [0.5, 2.0].map(|times| rounded((rate * times).max(1.0)));
     let mut text = String::new();
     let _ = write!(
@@ -139,9 +139,9 @@ mod tests {
         assert_eq!(read.command, Some(CommandWords(words)));
         assert_eq!((read.ready.as_str(), read.concurrency), ("/health", Some(4)));
         let arms: Vec<&str> = experiment.arms.iter().map(|arm| arm.label.as_str()).collect();
-        assert_eq!(arms, ["none", "concurrency", "codel", "gradient2", "vegas"]);
-        let limit = experiment.arms[1].policy.settings.get("max").map(ToString::to_string);
-        assert_eq!((experiment.arms[1].policy_name(), limit.as_deref()), ("concurrency", Some("4")));
+        assert_eq!(arms, ["none", "headway", "concurrency", "gradient2", "vegas"]);
+        let limit = experiment.arms[2].policy.settings.get("max").map(ToString::to_string);
+        assert_eq!((experiment.arms[2].policy_name(), limit.as_deref()), ("concurrency", Some("4")));
         // Six blocks for any number of arms, and one to spare.
         let of_blocks =
             |repeat| experiment::read(&text(&found, &own), &Changes { repeat: Some(repeat), ..Changes::default() });

@@ -66,6 +66,8 @@ pub enum Knowledge {
 /// asks a plant what that would cost, and the plant does nothing.
 struct Listener<F> {
     plant: F,
+    /// True if users may repeat a request: another attempt may be luckier.
+    tries_again: bool,
     heard: Vec<Arrival>,
 }
 
@@ -80,7 +82,7 @@ impl<F: Foretells> SimServer for Listener<F> {
 
     fn ask(&mut self, asked: Box<SimRequest>, cx: &mut Cx<'_, ()>) {
         let work = self.plant.foresee(&asked.call, asked.user, asked.key);
-        let luck = luck(asked.key, asked.call.attempt);
+        let luck = if self.tries_again { 1.0 } else { luck(asked.key, asked.call.attempt) };
         self.heard.push(Arrival { at: cx.now(), class: asked.call.class, luck, work });
         cx.reply(asked.conn, Response { status: 200, ..Response::default() });
     }
@@ -99,7 +101,8 @@ pub fn bounds<S: Fn(usize, &[Servers]) -> Supply>(
     knowledge: Knowledge,
     supply: S,
 ) -> Result<Vec<PhaseSummary>, RunFailure> {
-    let mut listener = Listener { plant, heard: Vec::new() };
+    let tries_again = plan.users.behaviour().tries_again();
+    let mut listener = Listener { plant, tries_again, heard: Vec::new() };
     let still = LinkSpec { delay: Duration::ZERO, jitter: Duration::ZERO, ..LinkSpec::default() };
     sim::run(plan, still, &mut listener, |_, _, _| {}, &StopFlag::new())?;
     let tasks = listener.plant.servers();

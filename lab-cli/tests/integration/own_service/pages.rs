@@ -34,7 +34,7 @@ fn pages_are_named_where_there_is_none_at_the_root() {
     let (output, out, err) = init(&[&url, "--path", "/items", "--path", "/search"]);
     assert!(output.status.success(), "{err}");
     assert!(out.contains(r#"paths: [{path: "/items"}, {path: "/search"}]"#), "{out}");
-    assert!(out.contains(r#"ready: "/items""#) && out.contains("arms: [none, {concurrency: {max: "), "{out}");
+    assert!(out.contains(r#"ready: "/items""#) && out.contains("arms: [none, headway, {concurrency: {max: "), "{out}");
     assert!(!err.contains("kept connections"), "{err}");
     for (words, code, wanted) in [
         (&[&*url][..], 1, "/ answers 404: name pages that it serves (--path /items --path /search)"),
