@@ -44,5 +44,5 @@ pub use cpu::Step;
 pub use error::PlantError;
 pub use event::Event;
 pub use foreseen::{Foreseen, Servers};
-pub use simulate::OnSecond;
+pub use simulate::Simulate;
 pub use world::Plant;

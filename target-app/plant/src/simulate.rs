@@ -7,7 +7,7 @@ use workloads::{
     crowd::CrowdError,
     measure::Window,
     plan::LoadPlan,
-    sim::{self, LinkSpec, SimOutcome},
+    sim::{self, LinkSpec, SimOutcome, SimServer},
 };
 
 use crate::{Cluster, Plant};
@@ -15,34 +15,36 @@ use crate::{Cluster, Plant};
 /// Hears of each second that is over, with its window, the server and the time.
 pub type OnSecond<'a, W> = &'a mut dyn FnMut(Window, &mut W, Timestamp);
 
-impl Plant {
-    /// [`sim::run`] on this plant.
+/// A server in virtual time whose runs are code of this crate.
+pub trait Simulate: SimServer + Sized {
+    /// [`sim::run`] on this server.
     ///
     /// # Errors
     /// As there.
-    pub fn simulate(
+    fn simulate(
         &mut self,
         plan: &LoadPlan,
         link: LinkSpec,
         on_second: OnSecond<'_, Self>,
         stop: &StopFlag,
-    ) -> Result<SimOutcome, CrowdError> {
-        sim::run(plan, link, self, on_second, stop)
-    }
+    ) -> Result<SimOutcome, CrowdError>;
 }
 
-impl Cluster {
-    /// [`sim::run`] on these services.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn simulate(
-        &mut self,
-        plan: &LoadPlan,
-        link: LinkSpec,
-        on_second: OnSecond<'_, Self>,
-        stop: &StopFlag,
-    ) -> Result<SimOutcome, CrowdError> {
-        sim::run(plan, link, self, on_second, stop)
-    }
+/// A body of its own for each: that of the trait would be compiled by the caller.
+macro_rules! simulated {
+    ($($server:ty),*) => {$(
+        impl Simulate for $server {
+            fn simulate(
+                &mut self,
+                plan: &LoadPlan,
+                link: LinkSpec,
+                on_second: OnSecond<'_, Self>,
+                stop: &StopFlag,
+            ) -> Result<SimOutcome, CrowdError> {
+                sim::run(plan, link, self, on_second, stop)
+            }
+        }
+    )*};
 }
+
+simulated!(Plant, Cluster);

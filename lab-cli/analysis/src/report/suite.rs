@@ -100,7 +100,7 @@ fn scores(matrix: &SuiteMatrix) -> Table {
 }
 
 /// Policies that ran in a scenario at least.
-fn run(matrix: &SuiteMatrix) -> impl Iterator<Item = &SuiteRow> {
+pub(super) fn run(matrix: &SuiteMatrix) -> impl Iterator<Item = &SuiteRow> {
     matrix.rows.iter().filter(|row| is_run(row))
 }
 

@@ -5,14 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use analysis::{arm_metrics, judge::threshold::Watch, summary};
 use controllers::Timestamp;
 use experiment::{Experiment, plan::ArmPlan, plan_digest::digest_of};
-use plant::{Cluster, OnSecond, Plant};
+use plant::{Cluster, Plant, Simulate};
 use spec::wire::{Gauges, ReadRequests, StreamedEvent};
-use workloads::{
-    StopFlag,
-    crowd::CrowdError,
-    plan::LoadPlan,
-    sim::{self, LinkSpec, SimOutcome},
-};
+use workloads::{StopFlag, plan::LoadPlan};
 
 use crate::run::{
     EventSink, RunFailure,
@@ -103,14 +98,7 @@ pub fn run_on<W: SimulatedService, E: EventSink>(
 }
 
 /// A target in virtual time: a plant, or several services.
-pub trait SimulatedService: sim::SimServer + Sized {
-    fn simulate(
-        &mut self,
-        plan: &LoadPlan,
-        link: LinkSpec,
-        on_second: OnSecond<'_, Self>,
-        stop: &StopFlag,
-    ) -> Result<SimOutcome, CrowdError>;
+pub trait SimulatedService: Simulate {
     fn shown(&self, now: Timestamp) -> Gauges;
     fn read(&self) -> ReadRequests;
     fn drain_events(&mut self) -> Vec<StreamedEvent>;
@@ -118,16 +106,6 @@ pub trait SimulatedService: sim::SimServer + Sized {
 }
 
 impl SimulatedService for Plant {
-    fn simulate(
-        &mut self,
-        plan: &LoadPlan,
-        link: LinkSpec,
-        on_second: OnSecond<'_, Self>,
-        stop: &StopFlag,
-    ) -> Result<SimOutcome, CrowdError> {
-        Self::simulate(self, plan, link, on_second, stop)
-    }
-
     fn shown(&self, now: Timestamp) -> Gauges {
         self.gauges(now)
     }
@@ -146,16 +124,6 @@ impl SimulatedService for Plant {
 }
 
 impl SimulatedService for Cluster {
-    fn simulate(
-        &mut self,
-        plan: &LoadPlan,
-        link: LinkSpec,
-        on_second: OnSecond<'_, Self>,
-        stop: &StopFlag,
-    ) -> Result<SimOutcome, CrowdError> {
-        Self::simulate(self, plan, link, on_second, stop)
-    }
-
     fn shown(&self, now: Timestamp) -> Gauges {
         self.gauges(now)
     }

@@ -12,7 +12,7 @@ use experiment::{
     resolve,
 };
 use measure::Report;
-use plant::{Cluster, Plant, PlantError, PlantPlan, Servers};
+use plant::{Cluster, Plant, PlantError, PlantPlan, Servers, Simulate};
 use spec::{App, fault::Fault};
 use workloads::{
     Crowd, StopFlag,

@@ -7,7 +7,7 @@ use super::{
     page::page,
 };
 use crate::{
-    report::suite::{SCORE, left_out, marks, recovery, share},
+    report::suite::{SCORE, left_out, marks, recovery, run, share},
     suite::{SuiteCell, SuiteMatrix, SuiteRow},
     text::{table::Table, time},
 };
@@ -22,7 +22,7 @@ pub fn document(matrix: &SuiteMatrix) -> String {
     let body = html! {
         header {
             h1 { "The suite" }
-            p { (matrix.rows.len()) " policies in " (matrix.scenarios.len()) " scenarios, " (matrix.repeat) " runs of each in virtual time." }
+            p { (run(matrix).count()) " policies in " (matrix.scenarios.len()) " scenarios, " (matrix.repeat) " runs of each in virtual time." }
             p.small { (SCORE) " Lab " (shown(&matrix.lab)) "." }
         }
         main {
