@@ -15,7 +15,7 @@ from peers import HEAD, run, start
 LAB = os.path.abspath(sys.argv[1])
 ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 5
 PLAIN, SECURE = 18094, 18095
-TLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tests/load/tls")
+TLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tests/integration/load/tls")
 PAGE = "one hundred bytes of an answer, which a server gives from its memory without any work worth a mention"
 REQUESTS, USERS, RATE, SECONDS = 60000, (1, 64), 2000, 6
 # What is spoken: URL, flags of lab, flags of h2load.
