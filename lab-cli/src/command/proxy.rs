@@ -7,6 +7,8 @@ mod settings_text;
 
 use std::io::{self, Write};
 
+use analysis::live::value_in_words;
+use controllers::catalogue::Setting;
 use live_service::serve::ServeError;
 use proxy::{ProxyError, Reread, check, proxy_blocking};
 use spec::{proxy::ProxySpec, waiting_room::WaitingRoomSpec, wire::Ready};
@@ -68,7 +70,8 @@ fn checked(args: &ProxyArgs, file: Option<&str>) -> CommandResult {
 /// The proxy in one line.
 fn about(spec: &ProxySpec) -> String {
     let room = spec.waiting_room.as_ref().map_or_else(String::new, in_room);
-    let settings: Vec<String> = spec.policy.settings.iter().map(|(key, value)| format!(" {key}={value}")).collect();
+    let setting = |(key, value): (&String, &Setting)| format!(" {key}={}", value_in_words(value));
+    let settings: Vec<String> = spec.policy.settings.iter().map(setting).collect();
     format!("{room}{}{} → {}", spec.policy.name, settings.concat(), spec.to.join(", "))
 }
 
