@@ -19,7 +19,7 @@ use super::{
     own_arm,
     own_target::{Base, own_target},
     plan::{AppPlan, ArmPlan, Hindsight, SearchRange, Tree},
-    policy::{Policy, check, is_known, parted, place_of_key, policy_and_settings, resolved, settings_of},
+    policy::{Policy, as_written, check, is_known, parted, place_of_key, policy_and_settings, resolved, settings_of},
     policy_schema::{LabKeys, arm as arm_shape},
     problem::{Place, Problems},
     raw::{Entry, Node, Value},
@@ -137,7 +137,7 @@ fn arm(node: &Node, base: Option<Base<'_>>, problems: &Problems) -> Option<ArmPl
         (Ok(_), None) => Vec::new(),
         (Err(unfit), _) => unfit.problems,
     };
-    for bad in unfit {
+    for bad in unfit.into_iter().map(|bad| as_written(bad, settings)) {
         let param = bad.key.split('.').next().unwrap_or(&bad.key);
         let place = settings.and_then(|settings| place_of_key(settings, param)).unwrap_or(&node.place);
         let on_clients_alone =
@@ -237,6 +237,16 @@ mod tests {
         assert_eq!(arm_of("{none: {backlog: 5}}").expect("it is good").backlog, Some(5));
         let why = arm_of("{codel: {target: soon}}").expect_err("no time");
         assert!(why.contains("codel.target") && why.contains("not a time"), "{why}");
+    }
+
+    #[test]
+    fn a_place_that_does_not_fit_is_named_by_its_own_key() {
+        let said = |arm: &str| arm_of(arm).expect_err("it does not sit there");
+        let of_place = said("{connections: {place: stage}}");
+        let words = "\"per-stage\" cannot be the place of connections; it may be: accept";
+        assert!(of_place.contains("arms.connections.place") && of_place.contains(words), "{of_place}");
+        let of_scope = said("{connections: {scope: per-stage}}");
+        assert!(of_scope.contains("arms.connections.scope") && of_scope.contains("the scope of"), "{of_scope}");
     }
 
     #[test]

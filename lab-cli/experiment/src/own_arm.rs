@@ -7,7 +7,7 @@ use workloads::plan::{ClientPolicy, ClientScope};
 use super::{
     fields::join,
     plan::ArmPlan,
-    policy::{place_of_key, resolved},
+    policy::{key_of_place, place_of_key, resolved},
     problem::Problems,
     raw::Node,
 };
@@ -27,8 +27,9 @@ pub fn at_the_proxy(policy: &mut PolicySpec) {
 /// Puts a checked policy into its place. `node`, `settings`: the arm as written.
 pub fn seated(arm: &mut ArmPlan, node: &Node, settings: Option<&Node>, path: &str, problems: &Problems) {
     let Some(entry) = catalogue().find(&arm.policy.name) else { return };
-    let scope_path = join(path, "scope");
-    let place = settings.and_then(|settings| place_of_key(settings, "scope")).unwrap_or(&node.place);
+    let key = key_of_place(settings);
+    let scope_path = join(path, key);
+    let place = settings.and_then(|settings| place_of_key(settings, key)).unwrap_or(&node.place);
     if arm.own_target.take().is_some() {
         let hint = "start it with other settings in an experiment of its own, and lab compare both runs";
         problems.add(&node.place, &join(path, "target"), "the lab cannot change a service of your own", hint);

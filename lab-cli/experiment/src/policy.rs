@@ -1,6 +1,6 @@
 //! A policy as a file names it: checked against the catalogue, and as the target will take it.
 
-use controllers::catalogue::{ParamKind, PolicySpec, Setting, Settings, name_hint};
+use controllers::catalogue::{ParamKind, PolicySpec, Problem, Setting, Settings, name_hint};
 use installed::catalogue;
 use service_core::policies::{Resolved, Unfit};
 
@@ -136,7 +136,7 @@ pub fn check(spec: &mut PolicySpec, node: &Node, settings: Option<&Node>, path: 
             return false;
         }
     };
-    for bad in found {
+    for bad in found.into_iter().map(|bad| as_written(bad, settings)) {
         let place = settings.and_then(|settings| deepest_place(settings, &bad.key)).unwrap_or(&node.place);
         problems.add(place, &join(path, &bad.key), bad.message, "");
     }
@@ -181,6 +181,20 @@ fn deepest_place<'a>(mut node: &'a Node, key: &str) -> Option<&'a Place> {
 pub fn place_of_key<'a>(node: &'a Node, key: &str) -> Option<&'a Place> {
     let Value::Table(entries) = &node.value else { return None };
     entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node.place)
+}
+
+/// Key by which settings name the place of their policy: `scope`, or an arm's `place`.
+pub fn key_of_place(settings: Option<&Node>) -> &'static str {
+    let has = |key: &str| settings.is_some_and(|settings| place_of_key(settings, key).is_some());
+    if has("place") && !has("scope") { "place" } else { "scope" }
+}
+
+/// A problem of the catalogue, which knows `scope` alone, by the key that the file has for it.
+pub fn as_written(bad: Problem, settings: Option<&Node>) -> Problem {
+    match key_of_place(settings) {
+        "place" if bad.key == "scope" => Problem::new("place", bad.message.replacen("the scope of", "the place of", 1)),
+        _ => bad,
+    }
 }
 
 /// The catalogue's own shape of a written value.
