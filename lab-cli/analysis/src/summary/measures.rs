@@ -91,7 +91,7 @@ pub(crate) static MEASURES: [Measure; 9] = [
         about: "Recovery time: seconds after a phase of more load, or after a fault, until goodput stays at 95 % of what is normal \
                 (offered, less what was late before it, at most the objective's share; or the baseline's calm, where that was better) and the objective holds, in the next 10 s (or half of the phase) and in all that follows.",
         unit: "time",
-        unknown: "there was nothing to recover from: recovery needs a fault in this phase or at its beginning, or a phase of \
+        unknown: "there was nothing to recover from: recovery needs a fault in this phase or in all of the one before it, or a phase of \
                   more load before it with as much load as now before that",
         value: |m| Some(m.recovery.as_ref()?.after_s? * 1e3),
         bound: |m| Some(m.recovery.as_ref()?.after_s_at_least? * 1e3),

@@ -13,10 +13,11 @@ pub struct Recovery {
     pub from: String,
     /// How long that lasted, in seconds.
     pub trigger_s: f64,
-    /// The arm's own goodput before it, a second.
+    /// The arm's own goodput before it, a second; 0: the run began with it.
     pub goodput_before_per_s: f64,
     /// What counts as normal: what was offered before it, less the share that was not in time then, of which the objective's own share is the
-    /// most that counts; by the calm of the baseline, where that was better.
+    /// most that counts; by the calm of the baseline, where that was better. The objective's share of what was offered after a fault with which
+    /// the run began.
     pub normal_per_s: f64,
     /// Seconds from its end until goodput stayed at 95 % of what is normal, and the objective kept, in the next 10 s and in all that followed; `None`: not in this phase.
     #[serde(skip_serializing_if = "Option::is_none")]

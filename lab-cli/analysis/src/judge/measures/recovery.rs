@@ -1,11 +1,11 @@
 //! Recovery after too much: does it get well again, and when?
 //!
-//! A trigger is a phase of more load than before and after it, or a fault. Recovered is a service from the first second on from which
+//! A trigger is a phase of more load than before and after it, or a fault: within a phase, or all of one. Recovered is a service from the first second on from which
 //! it stays well: in the ten seconds that follow, and in all that follow taken together, goodput is at least 95 % of what is normal, and the
 //! objective is kept. Normal is what is offered, less the share that was not in time before the trigger, of which the objective's own share is the most that counts: an arm that
 //! refuses nearly everything in calm, too, has not recovered by doing so again. Nor has one that was slow in calm, so that its users asked for
-//! less: where the baseline's calm was better, that is normal. One that is
-//! still below 80 % after it was watched for long is in a bad state that keeps itself alive: metastable (Bronson and others,
+//! less: where the baseline's calm was better, that is normal. Where the run begins with the fault, nothing was before it, and the
+//! objective's share of what is offered is normal. One that is still below 80 % after it was watched for long is in a bad state that keeps itself alive: metastable (Bronson and others,
 //! "Metastable failures in distributed systems", HotOS'21; Huang and others, OSDI'22). The numbers are ours.
 
 use super::plan::{MeasuresPlan, PlannedPhase};
@@ -27,6 +27,8 @@ const WATCH_TIMES: f64 = 6.0;
 const SAME: f64 = 0.01;
 /// Seconds before the trigger below which it is not known what was normal.
 const BEFORE_S: usize = 3;
+/// Seconds by which the ends of a fault may miss those of the phase that it fills.
+const EDGE_S: f64 = 0.5;
 
 /// Trigger of a recovery, with the seconds around it.
 struct Trigger<'a> {
@@ -34,7 +36,8 @@ struct Trigger<'a> {
     lasted_s: f64,
     /// Users wait for answers.
     closed: bool,
-    before: &'a [TimelineSecond],
+    /// `None`: the run begins with it.
+    before: Option<&'a [TimelineSecond]>,
     during: &'a [TimelineSecond],
     after: &'a [TimelineSecond],
 }
@@ -42,8 +45,9 @@ struct Trigger<'a> {
 /// The recoveries of an arm, each with the phase in which it was watched. Of several in one phase the last one counts.
 pub(super) fn recoveries(seconds: &[TimelineSecond], plan: &MeasuresPlan) -> Vec<(String, Recovery)> {
     let spikes = plan.phases.windows(3).filter_map(|around| spike(seconds, around));
+    let filled = (0..plan.phases.len()).filter_map(|number| filled(seconds, plan, number));
     let faults = plan.phases.iter().flat_map(|phase| faults(seconds, phase, &plan.faults));
-    let found = spikes.chain(faults);
+    let found = spikes.chain(filled).chain(faults);
     found.filter_map(|(phase, trigger)| Some((phase, trigger.recovery(plan.objective)?))).collect()
 }
 
@@ -60,7 +64,7 @@ fn spike<'a>(seconds: &'a [TimelineSecond], around: &[PlannedPhase]) -> Option<(
         from: spike.name.clone(),
         lasted_s: spike.seconds,
         closed: is_closed(low),
-        before: of(before),
+        before: Some(of(before)),
         during: of(spike),
         after: of(after),
     };
@@ -73,6 +77,38 @@ fn is_closed(load: PlannedLoad) -> bool {
 
 fn same(a: PlannedLoad, b: PlannedLoad) -> bool {
     a.unit() == b.unit() && (a.amount() - b.amount()).abs() <= SAME * a.amount().max(b.amount())
+}
+
+/// A phase that a fault fills, and the one after it, against the one before it, all of one load.
+fn filled<'a>(seconds: &'a [TimelineSecond], plan: &MeasuresPlan, number: usize) -> Option<(String, Trigger<'a>)> {
+    let (own, after) = (&plan.phases[number], plan.phases.get(number + 1)?);
+    let begins: f64 = plan.phases[..number].iter().map(|phase| phase.seconds).sum();
+    let ends = begins + own.seconds;
+    let fills = |(at, until): &(f64, f64)| (at - begins).abs() < EDGE_S && (until - ends).abs() < EDGE_S;
+    let load = own.load?;
+    let alike = |phase: &PlannedPhase| phase.load.is_some_and(|other| same(other, load));
+    let before = number.checked_sub(1).map(|before| &plan.phases[before]);
+    if !plan.faults.iter().any(fills) || !alike(after) || !before.is_none_or(alike) {
+        return None;
+    }
+    let ends_before = plan.faults.iter().map(|(_, until)| *until).filter(|until| *until <= begins);
+    let quiet_since = ends_before.fold(0.0, f64::max);
+    let quiet_until = plan.faults.iter().map(|(at, _)| *at).filter(|at| *at >= ends).fold(f64::INFINITY, f64::min);
+    let of = |phase: &PlannedPhase| {
+        run_of(seconds, |second| {
+            let at = f64::from(second.second);
+            second.phase == phase.name && at >= quiet_since && at + 1.0 <= quiet_until
+        })
+    };
+    let trigger = Trigger {
+        from: "fault".to_owned(),
+        lasted_s: own.seconds,
+        closed: is_closed(load),
+        before: before.map(of),
+        during: of(own),
+        after: of(after),
+    };
+    Some((after.name.clone(), trigger))
 }
 
 /// Faults within a phase of one load, each against what was before it in that phase.
@@ -94,7 +130,7 @@ fn faults<'a>(seconds: &'a [TimelineSecond], phase: &PlannedPhase, all: &[(f64, 
             from: "fault".to_owned(),
             lasted_s: until - at,
             closed: is_closed(load),
-            before: between(quiet_since, at),
+            before: Some(between(quiet_since, at)),
             during: between(at, until),
             after: between(until, quiet_until),
         };
@@ -110,29 +146,45 @@ fn run_of(seconds: &[TimelineSecond], holds: impl Fn(&TimelineSecond) -> bool) -
     &seconds[from..to]
 }
 
+/// State before a trigger: rates a second, and the share in time of what is offered.
+struct Normal {
+    goodput_per_s: f64,
+    offered_per_s: f64,
+    in_time: f64,
+}
+
 impl Trigger<'_> {
-    /// `None` where it is not known what was normal, or nothing was watched.
+    /// State to come back to; `promised`: the objective's own share. `None`: it is not known, or nothing was watched.
+    fn normal(&self, promised: f64) -> Option<Normal> {
+        let found = match self.before {
+            None if self.closed => return None,
+            None => Normal { goodput_per_s: 0.0, offered_per_s: offered(self.after), in_time: promised },
+            Some(before) if before.len() < BEFORE_S => return None,
+            Some(before) => {
+                // The first half of what was before may be the service's own beginning.
+                let before = &before[before.len() / 2..];
+                let (goodput_per_s, offered_per_s) = (goodput(before), offered(before));
+                let in_time = (goodput_per_s / offered_per_s).clamp(promised, 1.0);
+                Normal { goodput_per_s, offered_per_s, in_time }
+            }
+        };
+        (found.offered_per_s > 0.0 && !self.after.is_empty()).then_some(found)
+    }
+
+    /// `None` where nothing is known to come back to.
     fn recovery(&self, objective: LatencyObjective) -> Option<Recovery> {
-        // The first half of what was before may be the service's own beginning.
-        let before = &self.before[self.before.len() / 2..];
-        if self.before.len() < BEFORE_S || self.after.is_empty() {
-            return None;
-        }
-        let offered_before = offered(before);
-        if offered_before <= 0.0 {
-            return None;
-        }
+        let Normal { goodput_per_s, offered_per_s, in_time } = self.normal(objective.percentile / 100.0)?;
         let mut found = Recovery {
             from: self.from.clone(),
             trigger_s: self.lasted_s,
-            goodput_before_per_s: goodput(before),
+            goodput_before_per_s: goodput_per_s,
             watched_s: self.after.len() as f64,
             watch_needed_s: WATCH_S.max(WATCH_TIMES * self.lasted_s),
             retries: self.during.iter().chain(self.after).any(|second| second.planned > second.offered),
             watched: Watched {
                 closed: self.closed,
-                offered_before_per_s: offered_before,
-                in_time: (goodput(before) / offered_before).clamp(objective.percentile / 100.0, 1.0),
+                offered_before_per_s: offered_per_s,
+                in_time,
                 seconds: self.after.iter().map(watched).collect(),
             },
             ..Recovery::default()

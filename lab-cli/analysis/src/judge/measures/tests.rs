@@ -227,6 +227,35 @@ fn faults_within_one_load_are_triggers_too() {
 }
 
 #[test]
+fn a_fault_that_fills_a_phase_is_a_trigger_too() {
+    // 20 s of 50/s, 10 s of fault, 60 s; bad until 34 s.
+    let mut plan = plan(60);
+    plan.phases[1].load = plan.phases[0].load;
+    plan.faults = vec![(20.0, 30.0)];
+    let found = recovery(&plan, |s| if (20..34).contains(&s) { 5 } else { 50 }).expect("a fault");
+    assert_eq!((found.from.as_str(), found.trigger_s, found.goodput_before_per_s), ("fault", 10.0, 50.0));
+    assert_eq!((found.after_s, found.verdict.as_str(), found.watched_s), (Some(4.0), "recovered", 60.0));
+    // The next fault ends the watch, and counts for itself.
+    plan.faults.push((60.0, 61.0));
+    let found = recovery(&plan, |s| if (20..60).contains(&s) { 5 } else { 50 }).expect("two faults");
+    assert_eq!((found.trigger_s, found.watched_s), (1.0, 29.0));
+    plan.faults = vec![(20.0, 28.0)];
+    assert_eq!(recovery(&plan, |_| 50), None, "nothing was before it in its phase");
+}
+
+#[test]
+fn where_the_run_begins_with_the_fault_normal_is_what_the_objective_promises() {
+    let mut plan = plan(60);
+    plan.phases.remove(0);
+    plan.phases[0].load = plan.phases[1].load;
+    plan.faults = vec![(0.0, 10.0)];
+    // Normal is 45 of 50, of which 95 % are enough: 43, but nine of ten that are waited for must be in time.
+    let found = |well: u64| recovery(&plan, |s| if s < 17 { 5 } else { well }).expect("a fault");
+    assert_eq!((found(45).after_s, found(45).normal_per_s, found(45).goodput_before_per_s), (Some(7.0), 45.0, 0.0));
+    assert_eq!(found(44).after_s, None);
+}
+
+#[test]
 fn retries_are_told_since_without_them_nothing_keeps_a_bad_state_alive() {
     let plan = plan(60);
     let (mut arm, mut seconds) = run(&plan, |_| 50);
