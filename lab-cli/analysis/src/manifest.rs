@@ -1,6 +1,6 @@
 //! Manifest of a run, `manifest.json`: what was run, and in which order.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use controllers::catalogue::PolicySpec;
 use serde::{Deserialize, Serialize};
@@ -68,6 +68,9 @@ pub struct PlannedArm {
     pub label: String,
     /// Policy, where it is told.
     pub policy: Option<PolicySpec>,
+    /// Policies of single services.
+    #[serde(default)]
+    pub services: BTreeMap<String, PolicySpec>,
     /// Knowledge that no policy can have, if any.
     #[serde(default)]
     pub hindsight: Option<Value>,
@@ -152,7 +155,8 @@ impl Manifest {
     /// True if connections that wait in the kernel are part of what this arm is about.
     pub fn kernel_backlog_declared(&self, label: &str) -> bool {
         let arm = self.experiment.arms.iter().find(|arm| arm.label == label);
-        arm.and_then(|arm| arm.policy.as_ref()).is_some_and(|policy| policy.works_at_accept(installed::catalogue()))
+        let mut policies = arm.into_iter().flat_map(|arm| arm.policy.iter().chain(arm.services.values()));
+        policies.any(|policy| policy.works_at_accept(installed::catalogue()))
             || self.experiment.declares.contains(&Declared::KernelBacklog)
     }
 

@@ -290,8 +290,7 @@ impl Run<'_> {
             objective: experiment.objective,
             closed: any_closed && !declared(Declared::ClosedOverload),
             flat_out: false,
-            kernel_backlog_declared: arm.policy.works_at_accept(installed::catalogue())
-                || declared(Declared::KernelBacklog),
+            kernel_backlog_declared: arm.works_at_accept() || declared(Declared::KernelBacklog),
             tasks_crash: !self.request.virtual_time && !experiment.faults(false).is_empty(),
             own_target: !arm.direct,
             foreign_service: matches!(experiment.target.app, AppPlan::Own(_)),

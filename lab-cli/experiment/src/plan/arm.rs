@@ -73,6 +73,11 @@ impl ArmPlan {
         }
     }
 
+    /// True if a policy of its leaves connections to the kernel.
+    pub fn works_at_accept(&self) -> bool {
+        self.services.values().chain([&self.policy]).any(|policy| policy.works_at_accept(catalogue()))
+    }
+
     /// The name of who decides, in tables.
     pub fn policy_name(&self) -> &str {
         let of = |service: &String| self.services.get(service).unwrap_or(&self.policy);
