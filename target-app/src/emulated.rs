@@ -113,6 +113,8 @@ impl Service for Emulated {
             }
             let mut answer = answer(self.page.clone());
             answer.extensions_mut().insert(StatedCost(drawn));
+            let mark = self.law.mark(at.quality).and_then(|mark| HeaderValue::try_from(mark).ok());
+            mark.into_iter().for_each(|mark| _ = answer.headers_mut().insert(DEGRADED, mark));
             Ok(answer)
         })
     }

@@ -4,7 +4,10 @@ use std::{fmt, time::Duration};
 
 use controllers::{Class, Kind, Timestamp};
 use http::request::Parts;
-use service_core::route::{Route, WorkError};
+use service_core::{
+    request::DEGRADED,
+    route::{Route, WorkError},
+};
 use spec::{WorkSpec, graph::Graph};
 use workloads::{persona::Call, sim::Response};
 
@@ -52,13 +55,14 @@ pub trait Backend: fmt::Debug + Send {
     fn steps(&mut self, kind: Kind, class: Class, draws: Draws, quality: f64) -> Vec<Step>;
 
     /// The work at a quality under 1, if the answer then says that it is less. `None`: it does not.
-    fn less(&mut self, _: Kind, _: &Call, _: Draws, _quality: f64, _now: Timestamp) -> Option<DegradedWork> {
+    fn less(&mut self, _: (Kind, Class), _: &Call, _: Draws, _quality: f64, _now: Timestamp) -> Option<DegradedWork> {
         None
     }
 
     /// The answer, once the work is done; `less`: the value of `X-Degraded`, if it is less than was requested.
-    fn answer(&mut self, _: &Call, _less: Option<&str>, _now: Timestamp) -> Response {
-        Response { status: 200, ..Response::default() }
+    fn answer(&mut self, _: &Call, less: Option<&str>, _now: Timestamp) -> Response {
+        let headers = less.map(|how| (DEGRADED, how.to_owned())).into_iter().collect();
+        Response { status: 200, headers, ..Response::default() }
     }
 
     /// The cheap answer to a request that its stage refused, and its cost, if there is one.

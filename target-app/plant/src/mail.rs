@@ -122,7 +122,14 @@ impl Backend for PlantMail {
 
     /// As the live service: a search through the newest part of the mail, in proportion to the database's work; a copy
     /// of a list, at the cost of the work outside of the database.
-    fn less(&mut self, kind: Kind, call: &Call, draws: Draws, quality: f64, now: Timestamp) -> Option<DegradedWork> {
+    fn less(
+        &mut self,
+        (kind, _): (Kind, Class),
+        call: &Call,
+        draws: Draws,
+        quality: f64,
+        now: Timestamp,
+    ) -> Option<DegradedWork> {
         match mail::graph().kind_name(kind) {
             "search" => {
                 let mut steps = self.steps(kind, Class::default(), draws, 1.0);
@@ -214,7 +221,13 @@ mod tests {
         let mut mail = mail();
         let (search, list) = (Kind(6), Kind(2));
         let less = |mail: &mut PlantMail, kind: Kind, path: &str, at: u64| {
-            let less = mail.less(kind, &call(path), Draws { key: 1, user: 0 }, 0.25, Timestamp::from_secs(at))?;
+            let less = mail.less(
+                (kind, Class::default()),
+                &call(path),
+                Draws { key: 1, user: 0 },
+                0.25,
+                Timestamp::from_secs(at),
+            )?;
             Some((less.steps.iter().map(|step| step.demand.as_micros()).collect::<Vec<_>>(), less.how))
         };
         // A quarter of 10 ms and of two uses of 2 ms, and 1 ms outside of the database.

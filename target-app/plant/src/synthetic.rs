@@ -17,7 +17,7 @@ use spec::{
 use workloads::{persona::Call, sim::Response};
 
 use super::{
-    backend::{Backend, Draws},
+    backend::{Backend, DegradedWork, Draws},
     cpu::Step,
 };
 
@@ -47,6 +47,19 @@ impl Backend for PlantEmulated {
 
     fn steps(&mut self, kind: Kind, class: Class, Draws { key, .. }: Draws, quality: f64) -> Vec<Step> {
         vec![Step { pool: Some(0), demand: self.law.draw_at(self.seed, JobId(key), (kind, class), quality) }]
+    }
+
+    /// As the live service: less work, and the answer says how much of it was done.
+    fn less(
+        &mut self,
+        (kind, class): (Kind, Class),
+        _: &Call,
+        draws: Draws,
+        quality: f64,
+        _: Timestamp,
+    ) -> Option<DegradedWork> {
+        let how = self.law.mark(quality)?;
+        Some(DegradedWork { steps: self.steps(kind, class, draws, quality), how })
     }
 
     /// As the live service: the page at once, marked.

@@ -98,6 +98,21 @@ fn a_cheap_answer_in_place_of_a_refusal_is_marked_and_counted() {
 }
 
 #[test]
+fn an_answer_for_which_less_was_done_is_marked_and_counted() {
+    // Six users ask as soon as they are answered: the sixth waits 50 ms, beyond what is promised.
+    let mut spec = target(policy("degrade", &[]));
+    spec.objective.response_time = Duration::from_millis(20);
+    let degraded = |spec: &TargetSpec| ran(&url_plan(&[("all", 6, 10)]), spec, &PlantPlan::default()).1.ledger;
+    assert_eq!(degraded(&spec).degraded, 0, "all of the work is done at any quality");
+    spec.app = App::Emulated(EmulatedSpec {
+        degradable: 0.5,
+        ..EmulatedSpec::one(ServiceTime::Constant(Duration::from_millis(10)))
+    });
+    let found = degraded(&spec);
+    assert!(found.degraded > 0 && found.degraded < found.served, "{found:?}");
+}
+
+#[test]
 fn an_emulated_server_does_not_pay_for_the_wire() {
     let served = |costs: PlantSpec| {
         let with = PlantPlan { costs, ..PlantPlan::default() };

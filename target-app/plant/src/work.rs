@@ -341,7 +341,7 @@ impl Plant {
             let (kind, call) = (request.route.kind, &request.asked.call);
             let draws = Draws { key: request.asked.key, user: request.asked.user };
             let class = request.offer.tags.class;
-            let less = if quality < 1.0 { self.backend.less(kind, call, draws, quality, now) } else { None };
+            let less = if quality < 1.0 { self.backend.less((kind, class), call, draws, quality, now) } else { None };
             let steps = less.map(|less| {
                 request.answer = PlannedAnswer::Less(less.how);
                 less.steps

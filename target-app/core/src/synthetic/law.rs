@@ -112,9 +112,21 @@ impl Law {
         let drawn = drawn_from(of_type.map_or(&self.law, |(_, law)| law), seed, id);
         let times = self.class_work.iter().find(|(of, _)| *of == class);
         let drawn = times.map_or(drawn, |(_, times)| seconds(drawn.as_secs_f64() * times));
-        let work = drawn.mul_f64(1.0 - self.degradable * (1.0 - quality.clamp(0.0, 1.0)));
+        let work = drawn.mul_f64(self.share(quality));
         // Exactly the drawn time if nothing changes it.
         if (self.speed - 1.0).abs() < f64::EPSILON { work } else { seconds(work.as_secs_f64() / self.speed) }
+    }
+
+    /// The mark of an answer at this quality that is less than was requested: it names the share of the work that was done.
+    #[must_use]
+    pub fn mark(&self, quality: f64) -> Option<String> {
+        let share = self.share(quality);
+        (share < 1.0).then(|| format!("work {:.0}%", (share * 100.0).ceil()))
+    }
+
+    /// The share of the work that is done at a quality.
+    fn share(&self, quality: f64) -> f64 {
+        1.0 - self.degradable * (1.0 - quality.clamp(0.0, 1.0))
     }
 
     /// The service time of a request of the usual type.
@@ -177,6 +189,10 @@ mod tests {
         let law = Law::of(&emulated).unwrap().at_speed(0.5).unwrap();
         let draw = |class, quality| law.draw_at(1, JobId(1), (Kind(0), Class(class)), quality);
         assert_eq!((draw(1, 1.0), draw(2, 1.0), draw(2, 0.0)), (ms(20), ms(100), ms(50)));
+        assert_eq!(
+            [1.0, 0.5, 0.0].map(|quality| law.mark(quality)),
+            [None, Some("work 75%".into()), Some("work 50%".into())]
+        );
         let none = Law::of(&EmulatedSpec { class_work: vec![(Class(2), 0.0)], ..emulated });
         assert!(none.unwrap_err().to_string().contains("class_work"));
     }
