@@ -11,8 +11,11 @@ pub fn fill_in(arms: &mut [Arm], told_costs: &[String]) {
         let of = |arms: &[Arm], phase: &PhaseSummary| {
             arms.iter().find(|other| other.block == arm.block).and_then(|other| share(phase, other))
         };
-        for phase in &mut arm.phases {
-            (phase.of_oracle, phase.of_blind) = (of(&oracles, phase), of(&blind, phase));
+        let own = |phase: &PhaseSummary| of_bound(phase, *arm.blind_per_s.get(&phase.name)?);
+        let shares: Vec<_> =
+            arm.phases.iter().map(|phase| (of(&oracles, phase), own(phase).or_else(|| of(&blind, phase)))).collect();
+        for (phase, shares) in arm.phases.iter_mut().zip(shares) {
+            (phase.of_oracle, phase.of_blind) = shares;
         }
     }
 }
@@ -24,8 +27,11 @@ fn is_blind(arm: &Arm) -> bool {
 
 fn share(phase: &PhaseSummary, oracle: &Arm) -> Option<f64> {
     let same = oracle.phases.iter().find(|other| other.name == phase.name)?;
-    let best = same.measured.goodput_per_s;
-    (best > 0.0).then(|| phase.measured.goodput_per_s / best)
+    of_bound(phase, same.measured.goodput_per_s)
+}
+
+fn of_bound(phase: &PhaseSummary, best_per_s: f64) -> Option<f64> {
+    (best_per_s > 0.0).then(|| phase.measured.goodput_per_s / best_per_s)
 }
 
 #[cfg(test)]
@@ -45,6 +51,14 @@ mod tests {
         fill_in(&mut arms, &["oracle".to_owned()]);
         let shares = arms.each_ref().map(|arm| arm.phases[0].of_oracle);
         assert_eq!(shares, [Some(0.75), Some(1.0), Some(0.5), Some(1.0)]);
+    }
+
+    #[test]
+    fn an_arm_that_was_given_tasks_of_its_own_is_held_against_what_they_can_do() {
+        let mut arms = [arm("seda", 1, 6.0), arm("none", 1, 6.0)];
+        arms[0].blind_per_s = [("spike".to_owned(), 8.0)].into();
+        fill_in(&mut arms, &[]);
+        assert_eq!(arms.each_ref().map(|arm| arm.phases[0].of_blind), [Some(0.75), None]);
     }
 
     #[test]

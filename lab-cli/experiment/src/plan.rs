@@ -117,6 +117,13 @@ impl Experiment {
         open && known.knows_arrivals()
     }
 
+    /// True if an autoscaler gives each arm tasks by what it lets in, in a load that does not depend on answers: then what could be done on them
+    /// is known after the run.
+    pub fn gives_tasks(&self) -> bool {
+        let is_autoscaled = matches!(&self.target.app, AppPlan::Tree(tree) if tree.is_autoscaled());
+        is_autoscaled && self.users.asks_openly(&self.target.app)
+    }
+
     /// The rate that the target can serve, if it is known before it is measured.
     pub fn nominal_capacity(&self) -> Option<f64> {
         match &self.target.app {

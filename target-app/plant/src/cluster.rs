@@ -27,6 +27,7 @@ use std::{
 };
 
 use controllers::{Class, PeerReport, Reason, Seen, Timestamp};
+use spec::fault::Fault;
 use workloads::{
     balance::{LOAD_METRICS, LoadReport},
     sim::{ConnId, Cx, Response, SimClient, SimRequest, SimServer, SynResult},
@@ -64,6 +65,8 @@ pub struct Cluster {
     users: BTreeMap<ConnId, UserConnection>,
     calls: Calls,
     beside: Beside,
+    /// Times in which a task was not there, of those that were started since.
+    absences: Vec<Fault>,
     renewals: Vec<Duration>,
     hop: Duration,
     deferred: VecDeque<Deferred>,

@@ -44,6 +44,10 @@ pub struct Arm {
     /// part of it. `None`: it finished nothing, or did not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wasted: Option<f64>,
+    /// Goodput a second, by phase, that nobody exceeds in the mean who does not know sizes, on the tasks that this arm was given; where an
+    /// autoscaler gives them, since their number depends on what the arm refused.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub blind_per_s: BTreeMap<String, f64>,
     /// What the service itself counted.
     #[serde(default)]
     pub server: Option<Server>,

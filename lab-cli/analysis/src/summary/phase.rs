@@ -24,7 +24,8 @@ pub struct PhaseSummary {
     /// Goodput as a share of the oracle's in the same phase and block, where there is an oracle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of_oracle: Option<f64>,
-    /// Goodput as a share of what no policy exceeds in the mean that does not know sizes, where that was computed.
+    /// Goodput as a share of what no policy exceeds in the mean that does not know sizes, where that was computed: for all arms of a block,
+    /// or for the tasks that each was given (`blind_per_s`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of_blind: Option<f64>,
     /// Of that bound itself: requests a second by which a single run may exceed it by chance.

@@ -58,16 +58,17 @@ impl UsersPlan {
 
     /// First attempts do not depend on answers, though repetitions may.
     pub(crate) fn wants_openly(&self, app: &AppPlan) -> bool {
+        // What an autoscaler gives depends on what is refused.
+        self.asks_openly(app) && !matches!(app, AppPlan::Tree(tree) if tree.is_autoscaled())
+    }
+
+    /// The same, whatever serves them.
+    pub(crate) fn asks_openly(&self, app: &AppPlan) -> bool {
         let one = |load: &LoadStream| matches!(load, LoadStream::Requests { .. } | LoadStream::Wave { .. });
         self.phases.iter().flat_map(|phase| &phase.loads).all(one)
             && !self.behaviour.patience.as_ref().is_some_and(|patience| patience.reload)
             && matches!(self.model, Model::Url { .. })
-            && match app {
-                AppPlan::Emulated(_) | AppPlan::Checksum(_) => true,
-                // What an autoscaler gives depends on what is refused.
-                AppPlan::Tree(tree) => !tree.is_autoscaled(),
-                AppPlan::Arashi(_) | AppPlan::Own(_) => false,
-            }
+            && matches!(app, AppPlan::Emulated(_) | AppPlan::Checksum(_) | AppPlan::Tree(_))
     }
 }
 

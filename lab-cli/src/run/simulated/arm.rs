@@ -6,7 +6,10 @@ use analysis::{arm_metrics, judge::threshold::Watch, summary};
 use controllers::Timestamp;
 use experiment::{Experiment, plan::ArmPlan, plan_digest::digest_of};
 use plant::{Cluster, Plant, Simulate};
-use spec::wire::{Gauges, ReadRequests, StreamedEvent};
+use spec::{
+    fault::Fault,
+    wire::{Gauges, ReadRequests, StreamedEvent},
+};
 use workloads::{StopFlag, plan::LoadPlan};
 
 use crate::run::{
@@ -48,6 +51,8 @@ pub struct Simulated<E> {
     pub events: E,
     /// The digest of its plan.
     pub digest: String,
+    /// Times in which tasks on demand were not there.
+    pub absences: Vec<Fault>,
 }
 
 /// Runs it.
@@ -94,7 +99,8 @@ pub fn run_on<W: SimulatedService, E: EventSink>(
         requests: joined,
         ..summary::Arm::default()
     };
-    Ok(Simulated { ended: recorder.finish(report, known), events, digest: digest_of(plan)? })
+    let absences = plant.absences(finished.ended);
+    Ok(Simulated { ended: recorder.finish(report, known), events, digest: digest_of(plan)?, absences })
 }
 
 /// A target in virtual time: a plant, or several services.
@@ -103,6 +109,8 @@ pub trait SimulatedService: Simulate {
     fn read(&self) -> ReadRequests;
     fn drain_events(&mut self) -> Vec<StreamedEvent>;
     fn services(&self) -> Vec<summary::ServiceTotals>;
+    /// Times until this one in which tasks on demand were not there, each as a crash of that task.
+    fn absences(&self, until: Timestamp) -> Vec<Fault>;
 }
 
 impl SimulatedService for Plant {
@@ -119,6 +127,10 @@ impl SimulatedService for Plant {
     }
 
     fn services(&self) -> Vec<summary::ServiceTotals> {
+        Vec::new()
+    }
+
+    fn absences(&self, _: Timestamp) -> Vec<Fault> {
         Vec::new()
     }
 }
@@ -138,5 +150,9 @@ impl SimulatedService for Cluster {
 
     fn services(&self) -> Vec<summary::ServiceTotals> {
         self.books()
+    }
+
+    fn absences(&self, until: Timestamp) -> Vec<Fault> {
+        self.absences(until)
     }
 }

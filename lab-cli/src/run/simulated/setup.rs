@@ -1,5 +1,7 @@
 //! Parts of a run in virtual time: its users, its plants, and the capacity that they are solved for.
 
+use std::collections::BTreeMap;
+
 use analysis::{
     arm_metrics,
     summary::{self, Capacity},
@@ -103,7 +105,8 @@ impl VirtualSetup {
         capacity: Option<&Capacity>,
         stop: &StopFlag,
     ) -> Result<u64, RunFailure> {
-        Ok(self.report(experiment, arm, seed, capacity, stop)?.total.measured.served)
+        let (report, _) = self.report(experiment, arm, seed, capacity, stop)?;
+        Ok(report.total.measured.served)
     }
 
     /// An arm with its phases, of one seed: counts and times of requests, and nothing of the service or of single seconds.
@@ -118,8 +121,9 @@ impl VirtualSetup {
         capacity: Option<&Capacity>,
         stop: &StopFlag,
     ) -> Result<summary::Arm, RunFailure> {
-        let report = self.report(experiment, arm, seed, capacity, stop)?;
+        let (report, absences) = self.report(experiment, arm, seed, capacity, stop)?;
         Ok(summary::Arm {
+            blind_per_s: self.blind_per_s(experiment, arm, seed, &absences)?,
             name: arm.label.clone(),
             policy: arm.policy_name().to_owned(),
             valid: true,
@@ -128,7 +132,7 @@ impl VirtualSetup {
         })
     }
 
-    /// A run of which nobody is told.
+    /// A run of which nobody is told, and the times in which tasks on demand were not there.
     fn report(
         &self,
         experiment: &Experiment,
@@ -136,14 +140,16 @@ impl VirtualSetup {
         seed: u64,
         capacity: Option<&Capacity>,
         stop: &StopFlag,
-    ) -> Result<Report, RunFailure> {
+    ) -> Result<(Report, Vec<Fault>), RunFailure> {
         let link = arm.link(experiment);
         let (plan, service) = self.set_up(experiment, arm, seed, capacity)?;
-        let finished = match service {
-            Built::One(mut plant) => plant.simulate(&plan, link, &mut |_, _, _| {}, stop),
-            Built::Several(mut cluster) => cluster.simulate(&plan, link, &mut |_, _, _| {}, stop),
-        };
-        Ok(finished?.report)
+        match service {
+            Built::One(mut plant) => Ok((plant.simulate(&plan, link, &mut |_, _, _| {}, stop)?.report, Vec::new())),
+            Built::Several(mut cluster) => {
+                let finished = cluster.simulate(&plan, link, &mut |_, _, _| {}, stop)?;
+                Ok((finished.report, cluster.absences(finished.ended)))
+            }
+        }
     }
 
     /// Builds an arm and its users, and runs nothing.
@@ -193,13 +199,45 @@ impl VirtualSetup {
     /// # Errors
     /// What a run of the arm would fail with at its start.
     pub fn bound(&self, experiment: &Experiment, arm: &ArmPlan, seed: u64) -> Result<summary::Arm, RunFailure> {
-        let faults = &experiment.simulation.faults;
-        let link = arm.link(experiment);
-        let (plan, service) = self.set_up(experiment, arm, seed, None)?;
         let knowledge = match &arm.hindsight {
             Some(known) if known.is_blind() => Knowledge::Means,
             _ => Knowledge::Costs,
         };
+        let phases = self.bounds(experiment, arm, seed, knowledge, &[])?;
+        let (name, policy) = (arm.label.clone(), arm.policy_name().to_owned());
+        Ok(summary::Arm { name, policy, bound: true, valid: true, phases, ..summary::Arm::default() })
+    }
+
+    /// Goodput a second, by phase, that nobody exceeds in the mean who does not know sizes, on the tasks that an autoscaler gave this arm;
+    /// nothing of other experiments.
+    fn blind_per_s(
+        &self,
+        experiment: &Experiment,
+        arm: &ArmPlan,
+        seed: u64,
+        absences: &[Fault],
+    ) -> Result<BTreeMap<String, f64>, RunFailure> {
+        if !experiment.gives_tasks() {
+            return Ok(BTreeMap::new());
+        }
+        // Whoever holds requests back before they are sent wants no fewer.
+        let free = ArmPlan { client: None, ..arm.clone() };
+        let phases = self.bounds(experiment, &free, seed, Knowledge::Means, absences)?;
+        Ok(phases.into_iter().map(|phase| (phase.name, phase.measured.goodput_per_s)).collect())
+    }
+
+    /// Bounds of all phases. `absences`: crashes beside the faults of the plan.
+    fn bounds(
+        &self,
+        experiment: &Experiment,
+        arm: &ArmPlan,
+        seed: u64,
+        knowledge: Knowledge,
+        absences: &[Fault],
+    ) -> Result<Vec<summary::PhaseSummary>, RunFailure> {
+        let faults: Vec<&Fault> = experiment.simulation.faults.iter().chain(absences).collect();
+        let link = arm.link(experiment);
+        let (plan, service) = self.set_up(experiment, arm, seed, None)?;
         let names = match &experiment.target.app {
             AppPlan::Tree(tree) => tree.services.iter().map(|service| service.name.as_str()).collect(),
             _ => Vec::new(),
@@ -209,14 +247,12 @@ impl VirtualSetup {
             names.get(service).is_none_or(|name: &&str| fault.hits_task(name, task))
         };
         let supply = |service: usize, tasks: &[Servers]| {
-            Supply::of(tasks, |task| faults.iter().filter(move |fault| hits(fault, service, task)))
+            Supply::of(tasks, |task| faults.iter().copied().filter(move |fault| hits(fault, service, task)))
         };
-        let phases = match service {
-            Built::One(plant) => offline::bounds(&plan, *plant, link, knowledge, supply)?,
-            Built::Several(cluster) => offline::bounds(&plan, *cluster, link, knowledge, supply)?,
-        };
-        let (name, policy) = (arm.label.clone(), arm.policy_name().to_owned());
-        Ok(summary::Arm { name, policy, bound: true, valid: true, phases, ..summary::Arm::default() })
+        match service {
+            Built::One(plant) => offline::bounds(&plan, *plant, link, knowledge, supply),
+            Built::Several(cluster) => offline::bounds(&plan, *cluster, link, knowledge, supply),
+        }
     }
 
     /// Runs an arm. `arms`: those of the experiment, with what was looked for filled in.
@@ -230,10 +266,12 @@ impl VirtualSetup {
     ) -> Result<Simulated<E>, RunFailure> {
         let arm = &arms[task.arm];
         let (plan, service) = self.set_up(experiment, arm, task.seed, capacity)?;
-        match service {
+        let mut ran = match service {
             Built::One(plant) => run_on(*plant, &plan, experiment, (arm, task), host),
             Built::Several(cluster) => run_on(*cluster, &plan, experiment, (arm, task), host),
-        }
+        }?;
+        ran.ended.arm.blind_per_s = self.blind_per_s(experiment, arm, task.seed, &ran.absences)?;
+        Ok(ran)
     }
 }
 

@@ -44,6 +44,7 @@ impl Cluster {
             users: BTreeMap::new(),
             calls: Calls::new(),
             beside: Beside::new(TreeMachines::new(spec)?),
+            absences: Vec::new(),
             renewals: plan.renewals.clone(),
             hop,
             deferred: std::collections::VecDeque::new(),

@@ -37,7 +37,7 @@ impl Cluster {
             match node.life {
                 Life::Unborn => Gauges::default(),
                 Life::Runs => Gauges { calls, ..node.plant.gauges(now) },
-                Life::Ended => ended(Gauges { calls, ..node.plant.gauges(now) }),
+                Life::Ended(_) => ended(Gauges { calls, ..node.plant.gauges(now) }),
             }
         };
         self.nodes[service.first..service.first + service.tasks].iter().map(shown).collect()

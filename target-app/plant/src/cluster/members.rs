@@ -2,6 +2,7 @@
 
 use controllers::Timestamp;
 use service_core::tree::{TaskId, TreeChange, TreeMachines, TreeTurn};
+use spec::fault::{Fault, FaultKind};
 use workloads::sim::Cx;
 
 use super::{
@@ -72,7 +73,8 @@ impl Cluster {
         match change {
             TreeChange::Start(task) => {
                 let node = self.node_of(task);
-                if self.nodes[node].life == Life::Ended {
+                self.absences.extend(self.absence(node, cx.now()));
+                if matches!(self.nodes[node].life, Life::Ended(_)) {
                     // A new process knows nothing of the one before.
                     self.at(node, cx, |plant, context| plant.renew(context));
                 }
@@ -87,6 +89,30 @@ impl Cluster {
             }
             TreeChange::Drain(task) => self.beside.draining.push(task),
         }
+    }
+
+    /// Times until this one in which a task that is started on demand was not there, each as a crash of that task.
+    #[must_use]
+    pub fn absences(&self, until: Timestamp) -> Vec<Fault> {
+        let open = (0..self.nodes.len()).filter_map(|node| self.absence(node, until));
+        self.absences.iter().cloned().chain(open).collect()
+    }
+
+    /// Time for which a task has not been there.
+    fn absence(&self, node: usize, until: Timestamp) -> Option<Fault> {
+        let Node { service, task, life, .. } = self.nodes[node];
+        let since = match life {
+            Life::Runs => return None,
+            Life::Unborn => Timestamp::ZERO,
+            Life::Ended(since) => since,
+        };
+        Some(Fault {
+            at: since.since(Timestamp::ZERO),
+            lasts: until.since(since),
+            kind: FaultKind::Crash,
+            service: Some(self.services[service].name.clone()),
+            task: Some(task as u32),
+        })
     }
 
     /// Lets senders leave out a task that has crashed, whose port refuses connections, or take it in again.
@@ -117,7 +143,7 @@ impl Cluster {
         self.beside.draining = left;
         for &task in &ended {
             let node = self.node_of(task);
-            self.nodes[node].life = Life::Ended;
+            self.nodes[node].life = Life::Ended(cx.now());
             self.beside.machines.drained(task);
         }
         !Vec::is_empty(&ended)

@@ -31,8 +31,8 @@ pub(super) enum Life {
     Runs,
     /// It was never started.
     Unborn,
-    /// It has ended.
-    Ended,
+    /// It ended then.
+    Ended(Timestamp),
 }
 
 /// Work that follows a plant's own: done at once, one after the other, so that calls do not nest.

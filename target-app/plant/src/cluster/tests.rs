@@ -574,15 +574,21 @@ fn an_autoscaled_service_gets_a_task_after_its_start_and_gives_it_back() {
         let rows = cluster.gauges(finished.ended).stages;
         let row = rows.into_iter().find(|row| row.name == "autoscaler/back").expect("it is shown");
         let gauges = ["tasks", "added", "removed"].map(|gauge| row.policy[gauge]);
-        (finished.report.total.measured.rejected, gauges)
+        let absences = cluster.absences(finished.ended).into_iter();
+        let of_second = absences.filter(|fault| fault.task == Some(1)).map(|fault| (fault.at, fault.at + fault.lasts));
+        let whole = |(from, to): (Duration, Duration)| [from.as_secs(), to.as_secs()];
+        (finished.report.total.measured.rejected, gauges, of_second.map(whole).collect::<Vec<_>>())
     };
     // One task does 100 of 150 a second. Its first measurement, at 10 s, is 1.0: ceil(1.0 / 0.8) are 2 from 20 s on, and their
     // 0.75 is near enough. Until then 50 a second are refused, but for those in the queue.
-    let (rejected, gauges) = found(&plan);
+    let (rejected, gauges, second_is_away) = found(&plan);
     assert!((980..=1000).contains(&rejected), "{rejected}");
-    assert_eq!(gauges, [2.0, 1.0, 0.0]);
+    assert_eq!((gauges, second_is_away), ([2.0, 1.0, 0.0], vec![[0, 20]]));
     // At 10 a second one is enough.
     let load = Load::Requests { from_per_s: 10.0, to_per_s: 10.0, law: ArrivalLaw::Constant, class: Class(0) };
     plan.phases.push(Phase { name: "calm".to_owned(), duration: secs(30), loads: vec![load] });
-    assert_eq!(found(&plan).1, [1.0, 1.0, 1.0]);
+    let (_, gauges, second_is_away) = found(&plan);
+    assert_eq!(gauges, [1.0, 1.0, 1.0]);
+    // Its last measurement that asks for two is that of 40 s, and it is given up ten seconds later.
+    assert_eq!(second_is_away, [[0, 20], [50, 70]]);
 }
