@@ -1,7 +1,8 @@
 //! Recommendation of a run: the arm to deploy, how, at what price in calm, how sure that is, and what would change it.
 //!
-//! Score of an arm: its goodput in its worst phase, as a share of the best arm's in that phase. Bounds, which nobody can choose, are no arms
-//! here. The highest score wins; of those within a percent point, the lowest response time in the phase that decides.
+//! Worth of an arm in a phase: its goodput, times the part of the promise that it keeps to those whom it does not refuse ([`Worth`]). Score: its
+//! worth in its worst phase, as a share of the best arm's in that phase. Bounds, which nobody can choose, are no arms here. The highest score
+//! wins; of those within a percent point, the lowest response time in the phase that decides.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +10,17 @@ use serde::Serialize;
 
 use crate::{
     answer::{CountedRuns, of_summary, table::deciding},
-    summary::{Arm, Mode, PhaseRole, RunSummary, arm_names},
+    summary::{Arm, Mode, PhaseRole, RunSummary},
     text::{percent, scrubbed},
 };
 
 mod deploy;
+mod ranking;
 #[cfg(test)]
 mod tests;
+
+pub use ranking::PhaseShare;
+use ranking::{Ranking, Worth};
 
 /// Scores that are one.
 const NEAR: f64 = 0.01;
@@ -23,15 +28,17 @@ const NEAR: f64 = 0.01;
 /// Share under which an arm's worst phase is a failure.
 const FAILURE: f64 = 0.5;
 
-/// Goodput as a share of the best arm's in the same phase.
+/// An arm that serves more than the one to deploy, and leaves people waiting for it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PhaseShare {
+pub struct PassedOver {
     /// The arm.
     pub arm: String,
-    /// The phase.
+    /// Phase in which it keeps least of the promise.
     pub phase: String,
-    /// The share, 0 to 1.
-    pub share: f64,
+    /// Share in time, there, of what it did not refuse.
+    pub in_time: f64,
+    /// The share that the objective promises.
+    pub promised: f64,
 }
 
 /// The arm to deploy.
@@ -53,8 +60,23 @@ pub struct Recommendation {
     pub virtual_time: bool,
     /// The next by its score.
     pub next: PhaseShare,
-    /// Phases in which another arm serves more, by more than a percent point: how much of that one's goodput is this arm's.
+    /// Phases in which another arm is worth more, by more than a percent point: how much of that one's worth is this arm's.
     pub behind: Vec<PhaseShare>,
+    /// The first by goodput alone, where that is another arm.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passed_over: Option<PassedOver>,
+}
+
+impl PassedOver {
+    fn in_words(&self) -> String {
+        format!(
+            "Not {}, which serves more: in {} {} of what it does not refuse is answered in time (the objective: {}), and the rest waits for that in vain.",
+            scrubbed(&self.arm),
+            scrubbed(&self.phase),
+            percent(self.in_time),
+            percent(self.promised)
+        )
+    }
 }
 
 impl Recommendation {
@@ -79,6 +101,7 @@ impl Recommendation {
             percent(next.share),
             scrubbed(&next.phase)
         )];
+        lines.extend(self.passed_over.iter().map(PassedOver::in_words));
         if worst.share < FAILURE {
             lines.push(
                 "No arm serves half of the best arm's goodput in every phase: try others (lab policies).".to_owned(),
@@ -123,7 +146,10 @@ pub fn recommendation(summary: &RunSummary) -> Option<Recommendation> {
     let choosable = |arm: &&Arm| !arm.bound && !hindsight.contains(&arm.shown_name());
     let arms: Vec<&Arm> = runs.arms.iter().copied().filter(choosable).collect();
     let phases: Vec<&str> = answer.columns.iter().map(|column| column.phase.as_str()).collect();
-    let ranked = ranked(&arms, &phases);
+    let promised = summary.objective.percentile / 100.0;
+    let by = |worth: Worth| Ranking { arms: arms.clone(), phases: &phases, worth, promised };
+    let (by_worth, by_goodput) = (by(Worth::Kept), by(Worth::Goodput));
+    let ranked = by_worth.ranked();
     let [first, ..] = ranked.as_slice() else { return None };
     let response = |name: &str| {
         let arm = answer.arms.iter().find(|arm| arm.arm == name)?;
@@ -139,69 +165,38 @@ pub fn recommendation(summary: &RunSummary) -> Option<Recommendation> {
     let next = ranked.iter().find(|one| one.arm != worst.arm)?.clone();
     let blocks: BTreeSet<u32> = arms.iter().map(|arm| arm.block).collect();
     let is_first = |block: &&u32| {
-        let of_block: Vec<&Arm> = arms.iter().copied().filter(|arm| arm.block == **block).collect();
-        let ranked = self::ranked(&of_block, &phases);
+        let ranked = by_worth.of_block(**block).ranked();
         let best = ranked.first().map_or(0.0, |best| best.share);
         ranked.iter().any(|one| one.arm == worst.arm && one.share > best - NEAR)
     };
-    let of_phase = |phase: &&str| shares(&arms, phase).into_iter().find(|one| one.arm == worst.arm);
+    let of_phase = |ranking: &Ranking<'_>, phase: &str| ranking.of_phase(phase, &worst.arm);
     let calm = answer.columns.iter().find(|column| column.role == Some(PhaseRole::Calm));
     Some(Recommendation {
         policy: own.policy.clone(),
         deploy: deploy::ways(own, &summary.objective),
-        price_in_calm: calm.and_then(|calm| Some(1.0 - of_phase(&calm.phase.as_str())?.share)),
+        price_in_calm: calm.and_then(|calm| Some(1.0 - of_phase(&by_goodput, &calm.phase)?.share)),
         blocks: blocks.len(),
         first_in: blocks.iter().filter(is_first).count(),
         virtual_time: summary.mode == Mode::Virtual,
         next,
         behind: phases
             .iter()
-            .filter_map(of_phase)
+            .filter_map(|phase| of_phase(&by_worth, phase))
             .filter(|one| one.share < 1.0 - NEAR)
-            .map(|one| ahead(&arms, &one))
+            .map(|one| by_worth.ahead(&one))
             .collect(),
+        passed_over: passed_over(&by_goodput, &worst.arm),
         worst,
     })
 }
 
-/// The arm that serves the most in the phase of `own`, with the share of its goodput that `own` has.
-fn ahead(arms: &[&Arm], own: &PhaseShare) -> PhaseShare {
-    // Of equal ones the first.
-    let best = shares(arms, &own.phase).into_iter().rev().max_by(|a, b| a.share.total_cmp(&b.share));
-    PhaseShare { share: own.share, ..best.unwrap_or_else(|| own.clone()) }
-}
-
-/// Every arm in its worst phase, the highest share first; of equal ones in the order of the arms.
-fn ranked(arms: &[&Arm], phases: &[&str]) -> Vec<PhaseShare> {
-    let all: Vec<PhaseShare> = phases.iter().flat_map(|phase| shares(arms, phase)).collect();
-    let worst = |name: &&str| {
-        let own = all.iter().filter(|one| one.arm == **name);
-        own.min_by(|a, b| a.share.total_cmp(&b.share)).cloned()
-    };
-    let mut ranked: Vec<PhaseShare> = arm_names(arms.iter().copied()).iter().filter_map(worst).collect();
-    ranked.sort_by(|a, b| b.share.total_cmp(&a.share));
-    if ranked.len() > 1 { ranked } else { Vec::new() }
-}
-
-/// Every arm's share in a phase. None where nobody served anything.
-fn shares(arms: &[&Arm], phase: &str) -> Vec<PhaseShare> {
-    let goodput: Vec<(&str, f64)> = arm_names(arms.iter().copied())
-        .into_iter()
-        .filter_map(|name| Some((name, median(arms, name, phase)?)))
-        .collect();
-    let most = goodput.iter().map(|(_, goodput)| *goodput).fold(0.0, f64::max);
-    let share = |(name, goodput): (&str, f64)| PhaseShare {
-        arm: name.to_owned(),
-        phase: phase.to_owned(),
-        share: goodput / most,
-    };
-    if most > 0.0 { goodput.into_iter().map(share).collect() } else { Vec::new() }
-}
-
-/// Median over blocks of an arm's goodput; of an even number the higher one in the middle, as in the answer.
-fn median(arms: &[&Arm], name: &str, phase: &str) -> Option<f64> {
-    let own = arms.iter().filter(|arm| arm.shown_name() == name);
-    let mut found: Vec<f64> = own.filter_map(|arm| Some(arm.whole_phase(phase)?.measured.goodput_per_s)).collect();
-    found.sort_by(f64::total_cmp);
-    found.get(found.len() / 2).copied()
+/// The arm that is first by goodput alone, if it is another one and keeps less than the promise.
+fn passed_over(by_goodput: &Ranking<'_>, deployed: &str) -> Option<PassedOver> {
+    let ranked = by_goodput.ranked();
+    let own = ranked.iter().find(|one| one.arm == deployed)?;
+    let first = ranked.first().filter(|first| first.share > own.share + NEAR)?;
+    let in_time = |phase: &&str| Some((by_goodput.in_time(&first.arm, phase)?, (*phase).to_owned()));
+    let least = by_goodput.phases.iter().filter_map(in_time).reduce(|a, b| if b.0 < a.0 { b } else { a });
+    let (in_time, phase) = least.filter(|(in_time, _)| *in_time < by_goodput.promised)?;
+    Some(PassedOver { arm: first.arm.clone(), phase, in_time, promised: by_goodput.promised })
 }

@@ -42,9 +42,14 @@ pub fn text(summary: &RunSummary, details: bool) -> String {
         thresholds(summary),
         if details { self::details(summary) } else { String::new() },
         verdict(summary),
-        lines("recommendation", recommendation(summary).iter().flat_map(Recommendation::lines)),
+        recommended(recommendation(summary).as_ref()),
     ];
     joined(parts)
+}
+
+/// The arm to deploy, in lines; nothing where there is no recommendation.
+pub fn recommended(found: Option<&Recommendation>) -> String {
+    lines("recommendation", found.into_iter().flat_map(Recommendation::lines))
 }
 
 /// Parts with an empty line between them.

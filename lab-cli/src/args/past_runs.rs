@@ -55,7 +55,8 @@ pub enum ReportFormat {
 /// `lab recommend`.
 #[derive(Debug, Args)]
 pub struct RecommendArgs {
-    /// An experiment, by file or id, which is run in virtual time for it; or a run: its folder, or its name below runs/.
+    /// An experiment, by file or id, which is run in virtual time for it (the run stays below runs/); or a run: its folder, or its
+    /// name below runs/.
     #[arg(value_name = "FILE|RUN")]
     pub of: String,
     /// Form of the result on standard output.

@@ -4,11 +4,13 @@ use std::fmt::Write as _;
 
 use analysis::{
     judge::compare::{
-        Across, Contest, across, sentence,
+        Across, Contest, Metric, across, sentence,
         sequential::Look,
         words::{chance, in_words},
     },
-    summary::{ComparisonVerdict, busiest},
+    recommend::{Recommendation, recommendation},
+    report,
+    summary::{Arm, ComparisonVerdict, RunSummary, busiest},
     text::scrubbed,
 };
 
@@ -60,7 +62,9 @@ pub fn compare(args: &args::CompareArgs) -> CommandResult {
     notes.extend(others.iter().flat_map(|other| sides::other_settings(first, other)));
     let phase = phase(args, first, &found)?;
     let comparisons = across(&found, &phase, metric, margin, looks(first, others));
-    let verdicts = Verdicts { schema: SCHEMA, metric: metric.name(), phase, left_out, notes, comparisons };
+    let recommendation = if metric == Metric::Goodput { recommended(first, &found) } else { None };
+    let verdicts =
+        Verdicts { schema: SCHEMA, metric: metric.name(), phase, left_out, notes, comparisons, recommendation };
     match args.output {
         CompareOutput::Text => print(text(&verdicts).as_bytes())?,
         CompareOutput::Json => print_json(&verdicts)?,
@@ -78,6 +82,19 @@ pub fn compare(args: &args::CompareArgs) -> CommandResult {
 fn looks<'a>(run: &'a Entry, others: &[Entry]) -> Option<&'a [Look]> {
     let rule = run.manifest.experiment.compare.until_decided.as_ref().filter(|_| others.is_empty())?;
     rule.looks.get(..run.summary.decision.as_ref().map_or(0, |decision| decision.looks.len()))
+}
+
+/// The arm to deploy, of all that are compared.
+fn recommended(first: &Entry, contests: &[Contest<'_>]) -> Option<Recommendation> {
+    let mut arms: Vec<Arm> = Vec::new();
+    let sides = contests.iter().flat_map(|contest| [&contest.theirs, &contest.ours]).filter(|side| !side.hindsight);
+    for side in sides {
+        if arms.iter().all(|arm| arm.name != side.name) {
+            arms.extend(side.turns.iter().map(|turn| Arm { name: side.name.clone(), ..turn.arm.clone() }));
+        }
+    }
+    let RunSummary { mode, objective, .. } = first.summary;
+    recommendation(&RunSummary { valid: true, mode, objective, arms, ..RunSummary::default() })
 }
 
 /// All that was asked for is INVALID, or alone.
@@ -124,7 +141,7 @@ fn text(verdicts: &Verdicts) -> String {
         let _ = writeln!(text, "{}", scrubbed(&title));
         found.iter().for_each(|found| row(found, &mut text));
     }
-    text
+    text + &report::recommended(verdicts.recommendation.as_ref())
 }
 
 fn row(found: &Across, text: &mut String) {

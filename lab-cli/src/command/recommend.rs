@@ -5,11 +5,11 @@ use std::path::Path;
 use analysis::{Recorded, recommend::recommendation, report::RunFiles, summary::RunSummary};
 use experiment::{Changes, Experiment, Library, Repeat};
 
-use super::{experiment_file::read_experiment, failure::failed, policies, stdout::print_as};
+use super::{experiment_file::read_experiment, failure::failed, policies, run::where_it_is, stdout::print_as};
 use crate::{
-    args,
-    exit::{CommandResult, Failure},
-    run::{Cpus, Interventions, RunRequest, Sinks, StopSignal, conduct, progress::ProgressLines},
+    args::{self, Output},
+    exit::{CommandResult, Failure, complain},
+    run::{Cpus, Finished, Interventions, RunRequest, Sinks, StopSignal, conduct, progress::ProgressLines},
     screens::restore,
     store::find_run,
 };
@@ -19,8 +19,17 @@ const BLOCKS: u32 = 6;
 
 pub fn recommend(args: &args::RecommendArgs) -> CommandResult {
     let is_experiment = Library::find(&args.of).is_some() || Path::new(&args.of).is_file();
-    let summary = if is_experiment { computed(&args.of)? } else { of_run(&args.of)? };
-    let Some(found) = recommendation(&summary) else {
+    let (summary, made) = if is_experiment {
+        let Finished { summary, folder } = computed(&args.of)?;
+        (summary, Some(folder))
+    } else {
+        (of_run(&args.of)?, None)
+    };
+    let found = recommendation(&summary);
+    if let Some(folder) = made.as_deref().filter(|_| found.is_none() || args.output == Output::Json) {
+        complain(where_it_is(folder).trim_end());
+    }
+    let Some(found) = found else {
         let why = if summary.valid {
             "a recommendation needs two arms that serve something, compared by goodput"
         } else {
@@ -28,7 +37,10 @@ pub fn recommend(args: &args::RecommendArgs) -> CommandResult {
         };
         return Err(Failure::because(format!("{}: {why}", args.of)));
     };
-    print_as(args.output, &found, || found.lines().iter().map(|line| format!("{line}\n")).collect())
+    print_as(args.output, &found, || {
+        let lines: String = found.lines().iter().map(|line| format!("{line}\n")).collect();
+        lines + &made.as_deref().map(where_it_is).unwrap_or_default()
+    })
 }
 
 fn of_run(name: &str) -> Result<RunSummary, Failure> {
@@ -40,7 +52,7 @@ fn of_run(name: &str) -> Result<RunSummary, Failure> {
 }
 
 /// Runs the file's arms, and those that are worth a try before any service.
-fn computed(name: &str) -> Result<RunSummary, Failure> {
+fn computed(name: &str) -> Result<Finished, Failure> {
     let written = read_experiment(name, &Changes { virtual_time: true, ..Changes::default() })?;
     let arms = written.arms.iter().map(|arm| arm.label.clone());
     let missing = policies::FIRST.into_iter().filter(|name| !has(&written, name)).map(str::to_owned);
@@ -64,7 +76,7 @@ fn computed(name: &str) -> Result<RunSummary, Failure> {
         fail_fast: false,
         touches: &touches,
     };
-    Ok(conduct(request, &mut sinks, &stop).map_err(|failure| failed(&failure))?.summary)
+    conduct(request, &mut sinks, &stop).map_err(|failure| failed(&failure))
 }
 
 fn has(experiment: &Experiment, policy: &str) -> bool {

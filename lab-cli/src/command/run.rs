@@ -163,7 +163,8 @@ fn view_wanted(args: &args::RunArgs) -> bool {
         && std::io::stderr().is_terminal()
 }
 
-fn where_it_is(folder: &Path) -> String {
+/// The folder of a run, and how to see more of it.
+pub(super) fn where_it_is(folder: &Path) -> String {
     format!("details: lab report {0} (--format text --details)\nresults: {0}\n", folder.display())
 }
 

@@ -76,6 +76,31 @@ fn where_no_arm_is_better_than_none_nothing_is_to_be_deployed() {
 }
 
 #[test]
+fn who_serves_most_and_leaves_the_rest_waiting_is_passed_over() {
+    let counted = |served, late, timed_out, refused| Measured {
+        served,
+        served_late: late,
+        timed_out,
+        rejected: refused,
+        ..Measured::default()
+    };
+    let mut arms = three(1).to_vec();
+    arms[2] = arm("connections", 1, [70.0, 100.0, 70.0]);
+    // 720 of 1000 are in time, where nine of ten are promised: worth 80 of 100/s; refusals are no waiting.
+    arms[2].phases[1].measured = Measured { goodput_per_s: 100.0, ..counted(720, 100, 180, 0) };
+    arms[1].phases[1].measured = Measured { goodput_per_s: 90.0, ..counted(900, 100, 0, 1000) };
+    let found = recommendation(&run(arms)).expect("there is a choice");
+    assert_eq!((found.worst.arm.as_str(), found.worst.share), ("aimd", 0.9));
+    let behind: Vec<_> = found.behind.iter().map(|one| (one.phase.as_str(), one.arm.as_str())).collect();
+    assert_eq!(behind, [("before", "none")]);
+    assert_eq!((found.next.arm.as_str(), (found.next.share * 90.0).round()), ("connections", 80.0));
+    assert_eq!(
+        found.lines()[1],
+        "Not connections, which serves more: in spike 72 % of what it does not refuse is answered in time (the objective: 90 %), and the rest waits for that in vain."
+    );
+}
+
+#[test]
 fn without_a_choice_or_a_conclusion_there_is_none() {
     let alone = run(vec![arm("none", 1, [70.0; 3])]);
     let invalid = RunSummary { valid: false, ..run(three(1).into()) };

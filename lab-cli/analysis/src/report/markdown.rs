@@ -12,7 +12,7 @@ use super::{
 use crate::{
     answer::{NO_CONCLUSION, table},
     judge::compare::words::{chance, in_words},
-    recommend::recommendation,
+    recommend::{self, Recommendation},
     summary::Comparison,
     text::{percent, rate, scrubbed, table::Table},
 };
@@ -87,10 +87,15 @@ fn answer(run: &RunFiles, text: &mut String) {
         put(&figures, text);
         let _ = writeln!(text, "\n{}.\n", escaped(&table::caption(&found)));
     }
-    if let Some(recommended) = recommendation(&run.summary) {
-        let lines: String = recommended.lines().iter().map(|line| format!("- {}\n", escaped(line))).collect();
-        let _ = writeln!(text, "Recommendation\n\n{lines}");
+    if let Some(recommended) = recommend::recommendation(&run.summary) {
+        let _ = writeln!(text, "{}", recommendation(&recommended));
     }
+}
+
+/// The arm to deploy, as a list.
+pub fn recommendation(recommended: &Recommendation) -> String {
+    let lines: String = recommended.lines().iter().map(|line| format!("- {}\n", escaped(line))).collect();
+    format!("Recommendation\n\n{lines}")
 }
 
 /// A table behind a fold; nothing if it is empty.

@@ -7,7 +7,7 @@ use analysis::{
         sentence,
         words::{chance, in_words},
     },
-    report::markdown::escaped,
+    report::markdown::{escaped, recommendation},
 };
 
 use super::verdicts::{Verdicts, asides};
@@ -31,6 +31,9 @@ pub(super) fn document(verdicts: &Verdicts) -> String {
     if !asides.is_empty() {
         text.push('\n');
         asides.iter().for_each(|aside| text.push_str(&format!("- {}\n", escaped(aside))));
+    }
+    if let Some(recommended) = &verdicts.recommendation {
+        let _ = write!(text, "\n{}", recommendation(recommended));
     }
     text
 }

@@ -2,6 +2,7 @@
 
 use analysis::{
     judge::compare::Across,
+    recommend::Recommendation,
     summary::{Comparison, deciding},
 };
 use serde::Serialize;
@@ -21,6 +22,9 @@ pub(super) struct Verdicts {
     pub left_out: Vec<NotCompared>,
     pub notes: Vec<String>,
     pub comparisons: Vec<Across>,
+    /// The arm to deploy; `None`: they are not compared by goodput, or there is no choice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recommendation: Option<Recommendation>,
 }
 
 impl Verdicts {
