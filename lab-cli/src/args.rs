@@ -39,7 +39,7 @@ pub use run::RunArgs;
 pub use serve::ServeArgs;
 pub use service_transport::ServiceTransport;
 pub use suite::{SuiteArgs, SuiteOutput};
-pub use sweep::{GoalArgs, SweepArgs, TuneArgs};
+pub use sweep::{GoalArgs, SweepArgs, TuneArgs, TuneOutput};
 pub use trace::{AnonymizeArgs, FitArgs, GenerateArgs, ImportArgs, InspectArgs, Trace};
 
 /// Version, with the commit that the program was built from: of a release build, in a clone or from a published package.

@@ -23,6 +23,7 @@ pub mod suite;
 #[cfg(test)]
 mod tests;
 mod times;
+pub mod tuned;
 mod whole;
 
 pub use percentiles::percentiles_of_all;

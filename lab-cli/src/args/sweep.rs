@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::output::Output;
 
@@ -24,9 +24,6 @@ pub struct GoalArgs {
     /// Folder of the search [default: sweeps/NAME-TIME]. One that was stopped goes on if the same command names it.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Form of the result on standard output.
-    #[arg(long, value_enum, default_value_t = Output::Text)]
-    pub output: Output,
 }
 
 /// `lab sweep`.
@@ -51,22 +48,30 @@ pub struct SweepArgs {
     /// What it is judged by, and where it goes.
     #[command(flatten)]
     pub goal: GoalArgs,
+    /// Form of the result on standard output.
+    #[arg(long, value_enum, default_value_t = Output::Text)]
+    pub output: Output,
 }
 
 /// `lab tune`.
 #[derive(Debug, Args)]
 pub struct TuneArgs {
-    /// An experiment file, an id of an experiment, or - for standard input.
-    #[arg(value_name = "FILE|ID")]
-    pub experiment: String,
-    /// The arm, or the policy, whose parameters are looked for.
-    #[arg(long, value_name = "NAME")]
-    pub policy: String,
-    /// Turn only these parameters, in this range: limit_min=2..50 [default: all numbers and times, in their declared range]. Or a
-    /// single value of the file, as for lab run.
+    /// An experiment file, an id of an experiment, or - for standard input. With --suite a folder of scenarios [default: the suite
+    /// that comes with the program].
+    #[arg(value_name = "FILE|ID|DIR", required_unless_present = "suite")]
+    pub experiment: Option<String>,
+    /// One setting for all scenarios of a suite, and one for each, beside the defaults: what a policy's parameters are worth, and what
+    /// they cost who cannot turn them.
+    #[arg(long, conflicts_with_all = ["measure", "under", "phase"])]
+    pub suite: bool,
+    /// The arm, or the policy, whose parameters are looked for; with --suite there may be several policies.
+    #[arg(long = "policy", value_name = "NAME", required = true)]
+    pub policies: Vec<String>,
+    /// Turn only these parameters, in this range: limit_min=2..50, of one of several policies arms.gradient2.limit_min=2..50 [default:
+    /// all numbers and times, in their declared range]. Or a single value of the file, as for lab run.
     #[arg(long, value_name = "KEY=A..B")]
     pub set: Vec<String>,
-    /// How many settings are tried.
+    /// How many settings are tried; with --suite, in each search: one over half of the scenarios, and one in each.
     #[arg(long, value_name = "N", default_value_t = 120, value_parser = clap::value_parser!(u32).range(5..=100_000))]
     pub evaluations: u32,
     /// Seeds that each setting is tried with.
@@ -78,4 +83,19 @@ pub struct TuneArgs {
     /// What it is judged by, and where it goes.
     #[command(flatten)]
     pub goal: GoalArgs,
+    /// Form of the result on standard output; md is for --suite.
+    #[arg(long, value_enum, default_value_t = TuneOutput::Text)]
+    pub output: TuneOutput,
+}
+
+/// Forms of what a search has found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum TuneOutput {
+    /// For people.
+    #[default]
+    Text,
+    /// For scripts.
+    Json,
+    /// For a page of docs.
+    Md,
 }

@@ -1,4 +1,4 @@
-//! Common parts of `lab sweep` and `lab tune`: the file, its ranges, the goal, the folder, and how they end.
+//! Common parts of `lab sweep` and `lab tune`: the file, its ranges, what is turned, the goal, the folder, and how they end.
 
 use std::path::{Path, PathBuf};
 
@@ -8,11 +8,11 @@ use analysis::{
     summary::{Arm, busiest},
     text::scrubbed,
 };
-use experiment::{Changes, Experiment};
+use experiment::{Changes, Experiment, plan::ArmPlan};
 use serde_json::{Value, json};
 
 use super::{
-    experiment_file::{experiment_text, read_text},
+    experiment_file::{experiment_text, folder_of, read_text},
     failure::failed,
 };
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
     exit::{CommandResult, End, Failure, complain},
     run::StopSignal,
     store::new_search,
-    sweep::{Bench, BenchError, Journal, Spread, spread},
+    sweep::{Bench, BenchError, Journal, Knob, Spread, SweepFile, knobs, spread},
 };
 
 /// A file and what is looked for in it.
@@ -40,17 +40,16 @@ pub(super) struct Search {
 impl Search {
     pub fn read(name: &str, set: &[String], goal: &GoalArgs) -> Result<Self, Failure> {
         let (text, shown) = experiment_text(name)?;
-        let (mut single, mut ranges) = (Vec::new(), Vec::new());
-        for assignment in set {
-            match spread(assignment).map_err(Failure::usage)? {
-                Some(range) => ranges.push(range),
-                None => single.push(assignment.clone()),
-            }
-        }
+        let (single, ranges) = parted(set)?;
         let of = |flag: &str, error| Failure::usage(format!("{flag}: {error}"));
         Goal::parse(&goal.measure, None).map_err(|error| of("--for", error))?;
         let goal = Goal::parse(&goal.measure, goal.under.as_deref()).map_err(|error| of("--under", error))?;
         Ok(Self { text, shown, set: single, ranges, goal })
+    }
+
+    /// The file, for a bench.
+    pub fn file(&self) -> SweepFile<'_> {
+        SweepFile { name: "", text: &self.text, folder: folder_of(&self.shown) }
     }
 
     /// The file with these keys set, and these arms alone.
@@ -85,6 +84,51 @@ impl Search {
         let phases = arms.iter().flat_map(|arm| &arm.phases);
         busiest(phases).map(|phase| phase.name.clone()).ok_or_else(|| Failure::usage("nothing was run"))
     }
+}
+
+/// Single values, and ranges by key.
+pub(super) type Assignments = (Vec<String>, Vec<(String, Spread)>);
+
+/// Sorts what was set.
+pub(super) fn parted(set: &[String]) -> Result<Assignments, Failure> {
+    let (mut single, mut ranges) = (Vec::new(), Vec::new());
+    for assignment in set {
+        match spread(assignment).map_err(Failure::usage)? {
+            Some(range) => ranges.push(range),
+            None => single.push(assignment.clone()),
+        }
+    }
+    Ok((single, ranges))
+}
+
+/// The parameters that are turned: those with a range on the command line, else all. What sits at single services of a tree is not
+/// reached.
+pub(super) fn chosen(ranges: &[(String, Spread)], arm: &ArmPlan) -> Result<Vec<Knob>, Failure> {
+    let all = knobs(arm);
+    if all.is_empty() {
+        return Err(Failure::usage(format!("{} has no number and no time to tune", arm.label)));
+    }
+    if ranges.is_empty() {
+        return Ok(all.into_iter().filter(|knob| knob.value.is_some()).collect());
+    }
+    let prefix = format!("arms.{}.", arm.label);
+    let mut chosen = Vec::new();
+    for (key, range) in ranges {
+        let name = key.strip_prefix(&prefix).unwrap_or(key);
+        let Some(mut knob) = all.iter().find(|knob| knob.name == name).cloned() else {
+            let known: Vec<&str> = all.iter().map(|knob| knob.name.as_str()).collect();
+            let hint = analysis::text::suggestion(name, &known);
+            return Err(Failure::usage(format!("--set {key}: {} has no such number or time; {hint}", arm.policy.name)));
+        };
+        let declared = knob.spread;
+        if range.from < declared.from || range.to > declared.to {
+            let [from, to] = [declared.from, declared.to].map(|end| declared.written(end));
+            return Err(Failure::usage(format!("--set {key}: beyond the declared range, {from} to {to}")));
+        }
+        knob.spread = declared.narrowed(range.from, range.to);
+        chosen.push(knob);
+    }
+    Ok(chosen)
 }
 
 /// The difference that does not matter in practice, as a share of the best value: 5 % unless the experiment has a margin.

@@ -19,16 +19,16 @@ use crate::{
     store::{new_suite, put_in_place},
 };
 
-mod arms;
+pub(super) mod arms;
 mod progress;
 mod random;
 mod runs;
-mod scenario;
+pub(super) mod scenario;
 
 use arms::contenders;
 use progress::SuiteProgress;
 use runs::{Kept, Runs};
-use scenario::Scenario;
+use scenario::{Scenario, ScenarioSource};
 
 /// Name of the matrix in the suite's folder.
 const MATRIX: &str = "suite.json";
@@ -37,7 +37,9 @@ const PAGE: &str = "index.html";
 pub fn suite(args: &SuiteArgs) -> CommandResult {
     let before = args.compare.as_deref().map(matrix_of).transpose()?;
     let policies = contenders(args)?;
-    let scenarios = scenario::read(args, &policies)?;
+    let source =
+        ScenarioSource { folder: args.scenarios.as_deref(), random: args.random, seed: args.seed, repeat: args.repeat };
+    let scenarios = scenario::read(&source, &policies)?;
     let folder = args.out.clone().unwrap_or_else(new_suite);
     let kept: Vec<Kept> = scenarios.iter().map(|scenario| Kept::of(&folder, scenario)).collect::<Result<_, _>>()?;
     let stop = StopSignal::listen(restore).map_err(Failure::because)?;

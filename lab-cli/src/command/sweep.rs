@@ -17,7 +17,6 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{
-    experiment_file,
     search::{Search, journal, margin, not_done},
     stdout::print_as,
 };
@@ -86,12 +85,7 @@ pub fn sweep(args: &SweepArgs) -> CommandResult {
         search.plan("sweep", &json!({"points": args.points, "seeds": args.repeat, "seed": root, "policies": policies}));
     let journal = journal(args.goal.out.as_deref(), &format!("{}-sweep", file.name), &plan)?;
     let stop = StopSignal::listen(restore).map_err(Failure::because)?;
-    let mut bench = Bench::new(
-        (&search.text, experiment_file::folder_of(&search.shown)),
-        journal,
-        &stop,
-        cases.len() * seeds.len() * file.arms.len(),
-    );
+    let mut bench = Bench::new(vec![search.file()], journal, &stop, cases.len() * seeds.len() * file.arms.len());
     let found = match bench.run(&cases, &seeds) {
         Ok(found) => found,
         Err(error) => return not_done(error, &bench, &stop),
@@ -107,8 +101,8 @@ pub fn sweep(args: &SweepArgs) -> CommandResult {
     let json = analysis::text::json(&swept).map_err(Failure::because)?;
     bench.journal().write("result.json", &json)?;
     bench.journal().write("result.txt", &text(&search, &swept))?;
-    print_as(args.goal.output, &swept, || format!("{}curves: {}\n", text(&search, &swept), picture.display()))?;
-    if args.goal.output == Output::Json {
+    print_as(args.output, &swept, || format!("{}curves: {}\n", text(&search, &swept), picture.display()))?;
+    if args.output == Output::Json {
         complain(&format!("curves: {}", picture.display()));
     }
     Ok(if swept.best.is_some() { End::Done } else { End::Failed })
@@ -178,7 +172,7 @@ fn cases(search: &Search, axes: &[Grid], policies: &[String]) -> Result<Vec<Swee
             return Err(Failure::usage(message));
         }
     }
-    Ok(sets.into_iter().map(|set| SweepCase { set, arms: policies.to_vec() }).collect())
+    Ok(sets.into_iter().map(|set| SweepCase { file: 0, set, arms: policies.to_vec() }).collect())
 }
 
 fn all_refused(found: &[CaseFound]) -> Option<&str> {

@@ -7,45 +7,52 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{chart::Size, goal::GoalFound, summary::Arm};
-use controllers::{
-    Seeded,
-    search::{Bounds, CmaEs},
-    seed_for,
-};
+use controllers::seed_for;
 use experiment::{Experiment, plan::ArmPlan};
 use serde_json::json;
 
 use super::{
-    experiment_file,
-    search::{Search, journal, margin, not_done},
+    search::{Search, chosen, journal, margin, not_done},
     stdout::print_as,
 };
 use crate::{
-    args::TuneArgs,
+    args::{Output, TuneArgs, TuneOutput},
     exit::{CommandResult, End, Failure},
     run::StopSignal,
     screens::restore,
-    sweep::{Bench, BenchError, CaseFound, Knob, Seed, SweepCase, knobs, seeds},
+    sweep::{Bench, BenchError, CaseFound, Knob, KnobSearch, Seed, SweepCase, seeds},
 };
 
+mod over_suite;
 mod result;
 
+use over_suite::tune_over_suite;
 use result::{HeldOut, Slice, SlicePoint, Tuned, TunedKnob};
 
 /// Places of a slice, beside the winner's own.
 const SLICE: usize = 9;
-/// The first deviation of the search, as a part of a range (Hansen's tutorial: 0.3 covers it).
-const STEP: f64 = 0.3;
 
 pub fn tune(args: &TuneArgs) -> CommandResult {
-    let mut search = Search::read(&args.experiment, &args.set, &args.goal)?;
-    let file = file(&search, args)?;
+    if args.suite {
+        return tune_over_suite(args);
+    }
+    let policy = match &args.policies[..] {
+        [policy] => policy.as_str(),
+        _ => return Err(Failure::usage("--policy: one at a time is tuned on a file; several with --suite")),
+    };
+    let output = match args.output {
+        TuneOutput::Text => Output::Text,
+        TuneOutput::Json => Output::Json,
+        TuneOutput::Md => return Err(Failure::usage("--output md is for --suite; text or json here")),
+    };
+    let search = Search::read(args.experiment.as_deref().unwrap_or_default(), &args.set, &args.goal)?;
+    let file = file(&search, policy)?;
     let arm = &file.arms[0];
-    let knobs = chosen(&mut search, arm)?;
+    let knobs = chosen(&search.ranges, arm)?;
     let root = args.goal.seed.unwrap_or(file.seed);
     let plan = search.plan(
         "tune",
-        &json!({"policy": args.policy, "evaluations": args.evaluations, "training": args.training, "seed": root,
+        &json!({"policy": policy, "evaluations": args.evaluations, "training": args.training, "seed": root,
                "for": search.goal.in_words(), "phase": args.goal.phase}),
     );
     let journal = journal(args.goal.out.as_deref(), &format!("{}-tune-{}", file.name, arm.label), &plan)?;
@@ -53,8 +60,9 @@ pub fn tune(args: &TuneArgs) -> CommandResult {
     let tried = args.evaluations as usize + knobs.len() * SLICE;
     let runs = tried * args.training as usize + 4 * args.held_out as usize;
     let mut tuning = Tuning {
-        bench: Bench::new((&search.text, experiment_file::folder_of(&search.shown)), journal, &stop, runs),
+        bench: Bench::new(vec![search.file()], journal, &stop, runs),
         search: &search,
+        policy,
         args,
         file: &file,
         knobs: &knobs,
@@ -77,13 +85,13 @@ pub fn tune(args: &TuneArgs) -> CommandResult {
     let text = tuned.text(&search.goal);
     journal.write("result.txt", &text)?;
     let winner = journal.write("winner.yaml", &yaml)?;
-    print_as(args.goal.output, &tuned, || format!("{text}\n{yaml}\nwinner: {}\n", winner.display()))?;
+    print_as(output, &tuned, || format!("{text}\n{yaml}\nwinner: {}\n", winner.display()))?;
     Ok(if tuned.holds { End::Done } else { End::Failed })
 }
 
 /// The file with the arm alone.
-fn file(search: &Search, args: &TuneArgs) -> Result<Experiment, Failure> {
-    let file = search.experiment(search.set.clone(), std::slice::from_ref(&args.policy))?;
+fn file(search: &Search, policy: &str) -> Result<Experiment, Failure> {
+    let file = search.experiment(search.set.clone(), &[policy.to_owned()])?;
     match &file.arms[..] {
         [arm] if arm.hindsight.is_none() => Ok(file),
         [arm, ..] if arm.hindsight.is_some() => {
@@ -91,45 +99,16 @@ fn file(search: &Search, args: &TuneArgs) -> Result<Experiment, Failure> {
         }
         arms => {
             let labels: Vec<&str> = arms.iter().map(|arm| arm.label.as_str()).collect();
-            Err(Failure::usage(format!("--policy {} is several arms; say which: {}", args.policy, labels.join(", "))))
+            Err(Failure::usage(format!("--policy {policy} is several arms; say which: {}", labels.join(", "))))
         }
     }
-}
-
-/// The parameters that are turned: those with a range on the command line, else all. What sits at single services of a tree is not
-/// reached.
-fn chosen(search: &mut Search, arm: &ArmPlan) -> Result<Vec<Knob>, Failure> {
-    let all = knobs(arm);
-    if all.is_empty() {
-        return Err(Failure::usage(format!("{} has no number and no time to tune", arm.label)));
-    }
-    if search.ranges.is_empty() {
-        return Ok(all.into_iter().filter(|knob| knob.value.is_some()).collect());
-    }
-    let prefix = format!("arms.{}.", arm.label);
-    let mut chosen = Vec::new();
-    for (key, range) in &search.ranges {
-        let name = key.strip_prefix(&prefix).unwrap_or(key);
-        let Some(mut knob) = all.iter().find(|knob| knob.name == name).cloned() else {
-            let known: Vec<&str> = all.iter().map(|knob| knob.name.as_str()).collect();
-            let hint = analysis::text::suggestion(name, &known);
-            return Err(Failure::usage(format!("--set {key}: {} has no such number or time; {hint}", arm.policy.name)));
-        };
-        let declared = knob.spread;
-        if range.from < declared.from || range.to > declared.to {
-            let [from, to] = [declared.from, declared.to].map(|end| declared.written(end));
-            return Err(Failure::usage(format!("--set {key}: beyond the declared range, {from} to {to}")));
-        }
-        knob.spread = declared.narrowed(range.from, range.to);
-        chosen.push(knob);
-    }
-    Ok(chosen)
 }
 
 /// A search under way.
 struct Tuning<'a> {
     bench: Bench<'a>,
     search: &'a Search,
+    policy: &'a str,
     args: &'a TuneArgs,
     file: &'a Experiment,
     knobs: &'a [Knob],
@@ -144,13 +123,12 @@ struct Tuning<'a> {
 
 impl Tuning<'_> {
     fn all(&mut self, root: u64) -> Result<Tuned, BenchError> {
-        let start: Vec<f64> =
-            self.knobs.iter().map(|knob| knob.value.map_or(0.5, |value| knob.spread.share(value))).collect();
         // As it is, before anything is turned: an arm that cannot run says why at once.
         if let CaseFound::Refused(why) = self.as_it_is(&self.training.clone())? {
             return Err(BenchError::Said(Failure::usage(format!("{}: {why}", self.search.shown))));
         }
-        self.look(&start, root)?;
+        let search = KnobSearch { knobs: self.knobs, evaluations: self.args.evaluations, seed: seed_for(root, "tune") };
+        search.run(|written| self.costs(written))?;
         let goal = &self.search.goal;
         let cost = |found: &GoalFound| goal.cost(found);
         let best = self.tried.iter().min_by(|(_, a), (_, b)| cost(a).total_cmp(&cost(b)));
@@ -183,36 +161,12 @@ impl Tuning<'_> {
         })
     }
 
-    /// The search itself: generations side by side.
-    fn look(&mut self, start: &[f64], root: u64) -> Result<(), BenchError> {
-        let search = CmaEs { step: STEP, evaluations: self.args.evaluations };
-        let mut random = Seeded::new(seed_for(root, "tune"));
-        let mut failed = None;
-        let mut costs = |points: &[Vec<f64>]| {
-            // After a stop, nothing more is run, and the search ends soon.
-            if failed.is_some() {
-                return vec![f64::INFINITY; points.len()];
-            }
-            self.costs(points).unwrap_or_else(|error| {
-                failed = Some(error);
-                vec![f64::INFINITY; points.len()]
-            })
-        };
-        search.minimise_side_by_side(&mut costs, start, Bounds { least: 0.0, most: 1.0 }, &mut random);
-        failed.map_or(Ok(()), Err)
-    }
-
-    fn costs(&mut self, points: &[Vec<f64>]) -> Result<Vec<f64>, BenchError> {
-        let written: Vec<Vec<String>> = points.iter().map(|point| self.written(point)).collect();
-        let found = self.try_all(&written)?;
+    fn costs(&mut self, written: &[Vec<String>]) -> Result<Vec<f64>, BenchError> {
+        let found = self.try_all(written)?;
         Ok(found
             .iter()
             .map(|found| found.as_ref().map_or(f64::INFINITY, |found| self.search.goal.cost(found)))
             .collect())
-    }
-
-    fn written(&self, point: &[f64]) -> Vec<String> {
-        self.knobs.iter().zip(point).map(|(knob, share)| knob.spread.written(knob.spread.at(*share))).collect()
     }
 
     /// Tries settings with the training seeds; `None`: their values do not go together.
@@ -251,11 +205,12 @@ impl Tuning<'_> {
     fn case(&self, values: &[String]) -> SweepCase {
         let label = self.label();
         let turned = self.knobs.iter().zip(values).map(|(knob, value)| format!("arms.{label}.{}={value}", knob.name));
-        SweepCase { set: self.search.set.iter().cloned().chain(turned).collect(), arms: vec![label.to_owned()] }
+        let set = self.search.set.iter().cloned().chain(turned).collect();
+        SweepCase { set, arms: vec![label.to_owned()], file: 0 }
     }
 
     fn as_it_is(&mut self, seeds: &[Seed]) -> Result<CaseFound, BenchError> {
-        let case = SweepCase { set: self.search.set.clone(), arms: vec![self.args.policy.clone()] };
+        let case = SweepCase { set: self.search.set.clone(), arms: vec![self.policy.to_owned()], file: 0 };
         let mut ran = self.bench.run(&[case], seeds)?;
         Ok(ran.swap_remove(0))
     }
@@ -299,7 +254,7 @@ impl Tuning<'_> {
         let mut ran = self.bench.run(&[winner_case], &seeds)?;
         let winner_ran = ran.swap_remove(0);
         let as_it_is = self.as_it_is(&seeds)?;
-        let oracle = SweepCase { set: self.search.set.clone(), arms: vec!["oracle".to_owned()] };
+        let oracle = SweepCase { set: self.search.set.clone(), arms: vec!["oracle".to_owned()], file: 0 };
         let oracle = self.bench.run(&[oracle], &seeds)?.swap_remove(0);
         let phase = self.phase.clone().unwrap_or_default();
         let found = |case: &CaseFound, label: &str| self.search.goal.found(case.arms(), label, &phase);

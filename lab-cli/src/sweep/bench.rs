@@ -13,9 +13,21 @@ use crate::{
     run::{RunFailure, StopSignal, VirtualSetup, side_by_side},
 };
 
+/// An experiment file that cases are made of.
+#[derive(Debug, Clone, Copy)]
+pub struct SweepFile<'a> {
+    /// Its name in the journal; empty: it is the only one.
+    pub name: &'a str,
+    pub text: &'a str,
+    /// The folder that it is in.
+    pub folder: &'a Path,
+}
+
 /// An experiment with some keys set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SweepCase {
+    /// The number of its file.
+    pub file: usize,
     /// `KEY=VALUE`, as for `--set`.
     pub set: Vec<String>,
     /// Arms to run, as for `--policy`; empty: all.
@@ -72,16 +84,15 @@ impl From<RunFailure> for BenchError {
     }
 }
 
-/// Runs cases of one file.
+/// Runs cases of some files.
 #[derive(Debug)]
 pub struct Bench<'a> {
-    text: &'a str,
-    folder: &'a Path,
+    files: Vec<SweepFile<'a>>,
     journal: Journal,
     stop: &'a StopSignal,
     progress: SearchProgress,
-    /// The world of the last case: most cases differ in an arm alone.
-    world: Option<Arc<World>>,
+    /// The world of each file's last case: most cases differ in an arm alone.
+    worlds: Vec<Option<Arc<World>>>,
 }
 
 /// Users and service of cases that share them.
@@ -104,9 +115,10 @@ struct Work {
 }
 
 impl<'a> Bench<'a> {
-    /// For an experiment file's text, and its folder. `runs`: about how many there will be, for the time that is left.
-    pub fn new((text, folder): (&'a str, &'a Path), journal: Journal, stop: &'a StopSignal, runs: usize) -> Self {
-        Self { text, folder, journal, stop, progress: SearchProgress::new(runs), world: None }
+    /// For these files. `runs`: about how many there will be, for the time that is left.
+    pub fn new(files: Vec<SweepFile<'a>>, journal: Journal, stop: &'a StopSignal, runs: usize) -> Self {
+        let worlds = files.iter().map(|_| None).collect();
+        Self { files, journal, stop, progress: SearchProgress::new(runs), worlds }
     }
 
     pub fn journal(&self) -> &Journal {
@@ -118,9 +130,10 @@ impl<'a> Bench<'a> {
     /// # Errors
     /// Its problems, in lines.
     pub fn read(&self, case: &SweepCase) -> Result<Experiment, String> {
-        let (set, policies, folder) = (case.set.clone(), case.arms.clone(), self.folder.to_owned());
+        let SweepFile { text, folder, .. } = self.files[case.file];
+        let (set, policies, folder) = (case.set.clone(), case.arms.clone(), folder.to_owned());
         let changes = Changes { set, policies, folder, ..Changes::default() };
-        experiment::read(self.text, &changes).map_err(|problems| {
+        experiment::read(text, &changes).map_err(|problems| {
             let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
             lines.join("\n")
         })
@@ -168,15 +181,17 @@ impl<'a> Bench<'a> {
             Ok(experiment) => Arc::new(experiment),
             Err(why) => return Ok(Err(why)),
         };
-        let world = self.world_of(&experiment)?;
+        let world = self.world_of(case.file, &experiment)?;
         for arm in &experiment.arms {
             if let Err(cause) = world.setup.can_start(&experiment, arm) {
                 return Ok(Err(format!("{} cannot start: {cause}", arm.label)));
             }
         }
         let set = case.set.join(" ");
+        let file = Some(self.files[case.file].name).filter(|name| !name.is_empty());
+        let file = file.map_or_else(String::new, |name| format!("{name}: "));
         let work = |arm: usize, seed: &Seed| Work {
-            run: format!("{} of {set:?} with seed {}", experiment.arms[arm].label, seed.seed),
+            run: format!("{file}{} of {set:?} with seed {}", experiment.arms[arm].label, seed.seed),
             experiment: Arc::clone(&experiment),
             world: Arc::clone(&world),
             arm,
@@ -186,18 +201,18 @@ impl<'a> Bench<'a> {
         Ok(Ok(seeds.iter().flat_map(of_seed).map(|(arm, seed)| work(arm, seed)).collect()))
     }
 
-    fn world_of(&mut self, experiment: &Experiment) -> Result<Arc<World>, RunFailure> {
+    fn world_of(&mut self, file: usize, experiment: &Experiment) -> Result<Arc<World>, RunFailure> {
         let mut of = experiment.clone();
         of.arms.retain(|arm| arm.own_target.is_some());
         (of.thresholds, of.figure) = (Vec::new(), None);
-        if let Some(world) = self.world.as_ref().filter(|world| world.of == of) {
+        if let Some(world) = self.worlds[file].as_ref().filter(|world| world.of == of) {
             return Ok(Arc::clone(world));
         }
         let setup = VirtualSetup::of(experiment);
         let stop = self.stop.fresh_flag();
         let capacity = setup.capacity(experiment, &stop)?;
         let world = Arc::new(World { of, setup, capacity });
-        self.world = Some(Arc::clone(&world));
+        self.worlds[file] = Some(Arc::clone(&world));
         Ok(world)
     }
 

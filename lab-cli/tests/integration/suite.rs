@@ -79,6 +79,21 @@ fn eight_scenarios_have_these_scores_and_pages_and_are_not_run_again() {
     assert_eq!(other.status.code(), Some(2), "{}", told(&other));
 }
 
+/// Two doors leave connections in the kernel, and an autoscaler gives tasks by what is let in.
+#[test]
+fn policies_at_accept_of_a_service_and_before_an_autoscaler_have_scores() {
+    let folder = tempfile::tempdir().expect("a folder");
+    put(&folder.path().join("few"), &["two-doors", "diurnal"]);
+    let few = ["suite", "few", "--policy", "connections", "--repeat", "1", "--out", "out", "--output", "json"];
+    let found = printed(&ran(folder.path(), &few));
+    for row in found["rows"].as_array().expect("rows") {
+        for scenario in ["two-doors", "diurnal"] {
+            let cell = &row["cells"][scenario];
+            assert!(cell["score"].is_number() && cell["verdict"] == "VALID", "{scenario}: {cell}");
+        }
+    }
+}
+
 #[test]
 fn every_file_of_the_suite_comes_with_the_program() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments/suite");

@@ -7,6 +7,7 @@ use super::{
     shares::Entitled,
 };
 use crate::{
+    oracle_share,
     series::value::Value,
     summary::{Arm, PhaseRole, PhaseSummary, RunSummary, Validity, busiest},
 };
@@ -24,6 +25,15 @@ pub fn cells(summary: &RunSummary, entitled: &Entitled, scored: bool) -> BTreeMa
     let names =
         summary.arm_names().into_iter().filter(|name| !summary.arms.iter().any(|arm| arm.bound && arm.name == *name));
     names.map(|name| (name.to_owned(), of_arm(name))).collect()
+}
+
+/// Cell of an arm's runs that are in no summary. `bounds`: those of their blocks; none where each run has its own.
+pub fn cell_of(mut runs: Vec<Arm>, bounds: &[Arm]) -> SuiteCell {
+    let names: Vec<String> = bounds.iter().map(|bound| bound.name.clone()).collect();
+    runs.extend_from_slice(bounds);
+    oracle_share::fill_in(&mut runs, &names);
+    let runs: Vec<&Arm> = runs.iter().filter(|arm| !arm.bound).collect();
+    Repetitions(&runs).cell(true, |_| None)
 }
 
 /// Cell of what was not run.
@@ -171,6 +181,19 @@ mod tests {
         // Once it had not recovered, and that is no median.
         assert_eq!((cell.score, cell.range, cell.phase.as_deref()), (Some(0.95), Some([0.93, 0.97]), Some("over")));
         assert_eq!((cell.calm, cell.verdict), (Some(1.0), Some(Validity::Valid)));
+    }
+
+    #[test]
+    fn runs_without_a_summary_are_held_against_the_bounds_of_their_blocks() {
+        let of = |name: &str, block: u32, goodput_per_s: f64| {
+            let measured = Measured { goodput_per_s, ..Measured::default() };
+            let by_chance_per_s = (name == "blind").then_some(0.0);
+            let over = PhaseSummary { measured, by_chance_per_s, ..phase("over", PhaseRole::Overload, 9.0) };
+            Arm { bound: name == "blind", ..arm(name, block, vec![over]) }
+        };
+        let bounds = [of("blind", 1, 200.0), of("blind", 2, 100.0), of("blind", 3, 100.0)];
+        let found = cell_of(vec![of("codel", 1, 120.0), of("codel", 2, 90.0), of("codel", 3, 80.0)], &bounds);
+        assert_eq!((found.score, found.range), (Some(0.8), Some([0.6, 0.9])));
     }
 
     #[test]

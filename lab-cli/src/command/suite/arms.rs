@@ -1,6 +1,9 @@
 //! Arms of a suite: who runs, and where each policy sits in a scenario.
 
-use controllers::{Place, Settings, catalogue::name_hint};
+use controllers::{
+    Place, Settings,
+    catalogue::{PolicySpec, name_hint},
+};
 use experiment::plan::ArmPlan;
 use installed::catalogue;
 use workloads::plan::ClientScope;
@@ -23,7 +26,7 @@ pub fn contenders(args: &SuiteArgs) -> Result<Vec<String>, Failure> {
     } else if args.policies.is_empty() {
         adaptive.collect()
     } else {
-        args.policies.iter().map(|name| is_policy(name).map(|()| name.clone())).collect::<Result<_, _>>()?
+        args.policies.iter().map(|name| known(name).map(|_| name.clone())).collect::<Result<_, _>>()?
     };
     let mut policies = vec![NONE.to_owned()];
     for name in wanted {
@@ -34,29 +37,40 @@ pub fn contenders(args: &SuiteArgs) -> Result<Vec<String>, Failure> {
     Ok(policies)
 }
 
-fn is_policy(name: &str) -> Result<(), Failure> {
+/// The policy of this name, or that of the preset of this name, with its settings.
+pub fn known(name: &str) -> Result<PolicySpec, Failure> {
     let unknown = || {
         let hint = name_hint(name, &catalogue().policy_names());
         Failure::usage(format!("--policy {name}: there is no such policy; {hint}"))
     };
-    let (entry, _) = catalogue().resolve(name, &Settings::new()).map_err(|_| unknown())?;
-    let decides = entry.is_policy();
-    if decides { Ok(()) } else { Err(Failure::usage(format!("--policy {name}: it decides nothing: it is a machine"))) }
+    let (entry, settings) = catalogue().resolve(name, &Settings::new()).map_err(|_| unknown())?;
+    match entry.is_policy() {
+        true => Ok(PolicySpec { name: entry.name.to_owned(), place: None, settings }),
+        false => Err(Failure::usage(format!("--policy {name}: it decides nothing: it is a machine"))),
+    }
 }
 
 /// The arm of a policy, as a file has it: where the scenario's own arm has its `none`, before the whole service if the policy
-/// can sit there. One that sits with senders alone is placed with all users together.
-pub fn written(policy: &str, place: &ArmPlan) -> String {
+/// can sit there. One that sits with senders alone is placed with all users together. `settings`: `KEY: VALUE`.
+pub fn written(policy: &str, place: &ArmPlan, settings: &[String]) -> String {
+    let with = |scope: Option<&str>| {
+        let scope = scope.map(|scope| format!("scope: {scope}"));
+        let all: Vec<&str> = scope.iter().chain(settings).map(String::as_str).collect();
+        if all.is_empty() { policy.to_owned() } else { format!("{policy}: {{{}}}", all.join(", ")) }
+    };
+    let at_senders = |sits: String| match sits == policy {
+        true => format!("{NONE}: {{as: {policy}, client: {policy}}}"),
+        false => format!("{NONE}: {{as: {policy}, client: {{{sits}}}}}"),
+    };
     if let Some(client) = &place.client {
-        let scope = match client.scope {
+        return at_senders(with(Some(&match client.scope {
             ClientScope::All => "all".to_owned(),
             ClientScope::User => "user".to_owned(),
             ClientScope::Group(users) => format!("{{group: {users}}}"),
-        };
-        return format!("{NONE}: {{as: {policy}, client: {{{policy}: {{scope: {scope}}}}}}}");
+        })));
     }
-    let Some(seat) = seat(policy) else { return format!("{NONE}: {{as: {policy}, client: {policy}}}") };
-    let placed = format!("{policy}: {{scope: {}}}", seat.scope());
+    let Some(seat) = seat(policy) else { return at_senders(with(None)) };
+    let placed = with(Some(seat.scope()));
     if place.services.is_empty() {
         return placed;
     }
@@ -78,7 +92,7 @@ mod tests {
     #[test]
     fn a_policy_sits_where_the_file_has_its_none() {
         let whole = ArmPlan::none();
-        let arms = ["codel", "mm1", "throttle", "fail-at-scale"].map(|policy| written(policy, &whole));
+        let arms = ["codel", "mm1", "throttle", "fail-at-scale"].map(|policy| written(policy, &whole, &[]));
         assert_eq!(
             arms,
             [
@@ -89,6 +103,10 @@ mod tests {
             ]
         );
         let doors = ArmPlan { services: [("door".to_owned(), whole.policy.clone())].into(), ..ArmPlan::none() };
-        assert_eq!(written("codel", &doors), "none: {as: codel, services: {door: {codel: {scope: single}}}}");
+        assert_eq!(written("codel", &doors, &[]), "none: {as: codel, services: {door: {codel: {scope: single}}}}");
+        let settings = ["k: 3".to_owned(), "window: 2s".to_owned()];
+        let of = |policy, place| written(policy, place, &settings);
+        assert_eq!(of("throttle", &whole), "none: {as: throttle, client: {throttle: {k: 3, window: 2s}}}");
+        assert_eq!(of("codel", &whole), "codel: {scope: single, k: 3, window: 2s}");
     }
 }

@@ -1,6 +1,10 @@
 //! Scenarios of a suite: files, and the experiments that come of them with the policies in their places.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use analysis::suite::{Entitled, SuiteScenario};
 use controllers::Criticality;
@@ -16,18 +20,34 @@ use super::{
     random,
 };
 use crate::{
-    args::SuiteArgs,
     command::experiment_file::{experiment_text, folder_of, read_text},
     exit::Failure,
     run::VirtualSetup,
 };
 
 /// The bound that scores are shares of.
-const BOUND: &str = "blind";
+pub const BOUND: &str = "blind";
+
+/// The scenarios to read, and how they are to be run.
+#[derive(Debug, Clone, Copy)]
+pub struct ScenarioSource<'a> {
+    /// A folder of files; `None`: the suite that comes with the program.
+    pub folder: Option<&'a Path>,
+    /// So many drawn ones in their place.
+    pub random: Option<u32>,
+    pub seed: Option<u64>,
+    pub repeat: u32,
+}
 
 /// A scenario with all policies that have a place in it.
 #[derive(Debug)]
 pub struct Scenario {
+    /// Text of its file.
+    pub text: String,
+    /// The folder that it is in.
+    pub folder: PathBuf,
+    /// The one arm of its file, where policies are put.
+    pub place: ArmPlan,
     /// What is run.
     pub experiment: Experiment,
     /// Policies that have no place in it, each with the reason.
@@ -37,16 +57,16 @@ pub struct Scenario {
 }
 
 /// All scenarios, in the order of their files' names.
-pub fn read(args: &SuiteArgs, policies: &[String]) -> Result<Vec<Scenario>, Failure> {
+pub fn read(source: &ScenarioSource<'_>, policies: &[String]) -> Result<Vec<Scenario>, Failure> {
     let mut scenarios: Vec<Scenario> = Vec::new();
-    let files = match args.random {
-        Some(count) => random::scenarios(args.seed.unwrap_or(1), count),
-        None => files(args.scenarios.as_deref())?,
+    let files = match source.random {
+        Some(count) => random::scenarios(source.seed.unwrap_or(1), count),
+        None => files(source.folder)?,
     };
     for (text, shown) in files {
         let changes = Changes {
-            seed: args.seed,
-            repeat: Some(Repeat::Times(args.repeat)),
+            seed: source.seed,
+            repeat: Some(Repeat::Times(source.repeat)),
             virtual_time: true,
             folder: folder_of(&shown).to_owned(),
             ..Changes::default()
@@ -90,7 +110,7 @@ impl Scenario {
         let with = |arms: &[&str]| Changes { set: vec![format!("arms=[{}]", arms.join(", "))], ..changes.clone() };
         let mut left_out = BTreeMap::new();
         let placed: Vec<(&str, String)> =
-            policies.iter().map(|policy| (policy.as_str(), written(policy, place))).collect();
+            policies.iter().map(|policy| (policy.as_str(), written(policy, place, &[]))).collect();
         fitting(&placed, &|arms| read_file(text, &with(arms)), &mut left_out);
         let fits = |(policy, _): &&(&str, String)| !left_out.contains_key(*policy);
         let mut arms: Vec<&str> = placed.iter().filter(fits).map(|(_, arm)| arm.as_str()).collect();
@@ -99,11 +119,15 @@ impl Scenario {
             Ok(experiment) => (experiment, None),
             Err(problems) => {
                 arms.pop();
-                (read_text(text, shown, &with(&arms))?, Some(said(&problems)))
+                let experiment = read_text(text, shown, &with(&arms))?;
+                // Where each arm has tasks of its own it has a bound of its own too.
+                let unscored = (!experiment.gives_tasks()).then(|| said(&problems));
+                (experiment, unscored)
             }
         };
         let unscored = unscored.or_else(|| balanced(&experiment));
-        Ok(Self { experiment, left_out, unscored })
+        let (text, folder, place) = (text.to_owned(), changes.folder.clone(), place.clone());
+        Ok(Self { text, folder, place, experiment, left_out, unscored })
     }
 
     /// Name of the scenario, which is that of its folder.
