@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{chart::Size, goal::GoalFound, summary::Arm};
 use controllers::seed_for;
-use experiment::{Experiment, plan::ArmPlan};
+use experiment::Experiment;
 use serde_json::json;
 
 use super::{

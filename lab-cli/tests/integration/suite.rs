@@ -89,7 +89,7 @@ fn policies_at_accept_of_a_service_and_before_an_autoscaler_have_scores() {
     for row in found["rows"].as_array().expect("rows") {
         for scenario in ["two-doors", "diurnal"] {
             let cell = &row["cells"][scenario];
-            assert!(cell["score"].is_number() && cell["verdict"] == "VALID", "{scenario}: {cell}");
+            assert!(cell["score"].is_number() && cell["verdict"] != "INVALID", "{scenario}: {cell}");
         }
     }
 }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     suite::{SuiteRow, TunedRow, TunedSuite},
-    text::{percent, scrubbed, table::Table, wrapped},
+    text::{counted, percent, scrubbed, table::Table, wrapped},
 };
 
 /// Longest line of a legend on a terminal.
@@ -68,12 +68,15 @@ fn marks(tuned: &TunedSuite) -> Table {
 fn legend(tuned: &TunedSuite) -> String {
     let TunedSuite { evaluations, training, held_out, scenarios, searched, .. } = tuned;
     format!(
-        "Geometric mean and least of the scores in {} scenarios, with {held_out} held-out seeds: with the authors' defaults, with one setting for \
-         all, found in {} of them ({}), and with a setting for each, found in it. A search tries {evaluations} settings, with {training} training \
-         seeds. Price of knobs: what one setting for all loses of the geometric mean with one for each.",
-        scenarios.len(),
+        "Geometric mean and least of the scores in {}, with {}: with the authors' defaults, with one setting for all, found in {} of them ({}), \
+         and with a setting for each, found in it. A search tries {}, each with {}. Price of knobs: what one setting for all loses of the \
+         geometric mean with one for each.",
+        counted(scenarios.len(), "scenario"),
+        counted(*held_out as usize, "held-out seed"),
         searched.len(),
-        searched.join(", ")
+        searched.join(", "),
+        counted(*evaluations as usize, "setting"),
+        counted(*training as usize, "training seed")
     )
 }
 

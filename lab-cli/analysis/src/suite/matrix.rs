@@ -91,7 +91,7 @@ pub struct SuiteCell {
     /// Share of the answers that were less than was asked for, where any was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub degraded: Option<f64>,
-    /// Worst verdict of its runs; `None`: it was not run.
+    /// Worst verdict of its runs; `None`: it was not run, or nobody judged it.
     pub verdict: Option<Validity>,
     /// Reason for which it has no score.
     #[serde(skip_serializing_if = "Option::is_none")]

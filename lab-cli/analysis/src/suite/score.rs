@@ -33,7 +33,8 @@ pub fn cell_of(mut runs: Vec<Arm>, bounds: &[Arm]) -> SuiteCell {
     runs.extend_from_slice(bounds);
     oracle_share::fill_in(&mut runs, &names);
     let runs: Vec<&Arm> = runs.iter().filter(|arm| !arm.bound).collect();
-    Repetitions(&runs).cell(true, |_| None)
+    // Such runs were not judged, and their phases have no roles.
+    SuiteCell { verdict: None, calm: None, ..Repetitions(&runs).cell(true, |_| None) }
 }
 
 /// Cell of what was not run.

@@ -1,7 +1,7 @@
 //! `lab tune --suite`: a policy's score over the scenarios of a suite with its authors' defaults, with one setting for all, and with one for each.
 //!
-//! The one setting is looked for with training seeds in half of the scenarios, drawn by the seed; that of a scenario with training seeds in
-//! it alone. All three are scored with held-out seeds in all scenarios.
+//! The one setting is looked for with training seeds in half of the scenarios, drawn by the seed, from the defaults on; that of a scenario with
+//! training seeds in it alone, from the better of both. All three are scored with held-out seeds in all scenarios.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -158,10 +158,11 @@ impl SuiteTuning<'_> {
         let all: Vec<usize> = (0..self.scenarios.len()).collect();
         let all: Vec<usize> = all.into_iter().filter(|number| self.sits(of, *number)).collect();
         let searched: Vec<usize> = self.searched.iter().copied().filter(|number| self.sits(of, *number)).collect();
-        let one = self.best(of, &searched, "suite")?;
+        let one = self.best(of, &of.knobs, &searched, "suite")?;
         let mut each: BTreeMap<usize, Vec<String>> = BTreeMap::new();
         for number in &all {
-            let found = self.best(of, &[*number], self.scenarios[*number].name())?;
+            let from = self.better_start(of, *number, &one)?;
+            let found = self.best(of, &from, &[*number], self.scenarios[*number].name())?;
             each.insert(*number, found);
         }
         let defaults = self.held_out(of, |_| &[])?;
@@ -189,14 +190,32 @@ impl SuiteTuning<'_> {
         !self.scenarios[number].left_out.contains_key(&of.name)
     }
 
-    /// The setting with the highest geometric mean over these scenarios, by training seeds; none where nothing can be turned, or
-    /// no setting can run.
-    fn best(&mut self, of: &Contender, scenarios: &[usize], name: &str) -> Result<Vec<String>, BenchError> {
-        if of.knobs.is_empty() {
+    /// The knobs as the defaults have them, or as this setting for all scenarios has them, where that is better in this one by training seeds.
+    fn better_start(&mut self, of: &Contender, number: usize, one: &[String]) -> Result<Vec<Knob>, BenchError> {
+        let training = self.training.clone();
+        let cells = self.cells(of, &[(number, &[]), (number, one)], &training)?;
+        let [defaults, other] = [0, 1].map(|at| self.cost(of, &[number], &cells[at..=at]));
+        if one.is_empty() || other >= defaults {
+            return Ok(of.knobs.clone());
+        }
+        let turned = |(knob, value): (&Knob, &String)| Knob { value: knob.spread.read(value), ..knob.clone() };
+        Ok(of.knobs.iter().zip(one).map(turned).collect())
+    }
+
+    /// The setting with the highest geometric mean over these scenarios, by training seeds, from where these knobs are; none where
+    /// nothing can be turned, or no setting can run.
+    fn best(
+        &mut self,
+        of: &Contender,
+        knobs: &[Knob],
+        scenarios: &[usize],
+        name: &str,
+    ) -> Result<Vec<String>, BenchError> {
+        if knobs.is_empty() {
             return Ok(Vec::new());
         }
         let seed = seed_for(self.root, &format!("{} in {name}", of.name));
-        let search = KnobSearch { knobs: &of.knobs, evaluations: self.evaluations, seed };
+        let search = KnobSearch { knobs, evaluations: self.evaluations, seed };
         let training = self.training.clone();
         let found = search.run(|settings| {
             let tries: Vec<Try<'_>> = settings

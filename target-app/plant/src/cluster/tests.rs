@@ -589,6 +589,6 @@ fn an_autoscaled_service_gets_a_task_after_its_start_and_gives_it_back() {
     plan.phases.push(Phase { name: "calm".to_owned(), duration: secs(30), loads: vec![load] });
     let (_, gauges, second_is_away) = found(&plan);
     assert_eq!(gauges, [1.0, 1.0, 1.0]);
-    // Its last measurement that asks for two is that of 40 s, and it is given up ten seconds later.
-    assert_eq!(second_is_away, [[0, 20], [50, 70]]);
+    // The look at 40 s is the last that asks for two: that holds for ten seconds, until the look at 50 s, and the next gives it up.
+    assert_eq!(second_is_away, [[0, 20], [55, 70]]);
 }
