@@ -47,6 +47,8 @@ static ALL: &[Entry] = &[
     modern::GRADIENT2,
     modern::CODEL,
     modern::LIFO,
+    modern::DEADLINE,
+    modern::FAIR_QUEUE,
     modern::DAGOR,
     cataclysm::SENTRY,
     cataclysm::NUCLEUS,

@@ -29,6 +29,7 @@ pub use time::{parse_time, shown_time};
 
 pub(crate) use check::{OF_EVERY_ENTRY, SCOPE};
 pub(crate) use param::params;
+pub(crate) use param_types::flow_numbers;
 pub use param_types::{
     CLASS_TIMES, Choice, Count, Flag, Number, OptionalTime, ParamTable, ParamType, STAGE_TIMES, Time, choice,
     class_numbers, count, customer_numbers, flag, ms, number, s, time, time_or, us,

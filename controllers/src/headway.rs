@@ -12,7 +12,8 @@
 //! | `start` | where to begin? | generations that double while they take no longer |
 //! | `law` | what is the limit? | all of these, and an emergency rule |
 //!
-//! Constants are shares, ratios and numbers of samples: `constants` has them all, each with its reason. The law is argued in
+//! Constants are shares, ratios and numbers of samples: `constants` has them, each with its reason, and `estimate::need` the two that
+//! disciplines share. The law is argued in
 //! docs/headway.md.
 
 mod constants;

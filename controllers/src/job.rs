@@ -99,6 +99,14 @@ pub struct Offer {
     pub note: Option<Note>,
 }
 
+impl Offer {
+    /// Time at which the answer is late: the deadline of the sender, and at most so long after the entry into the service.
+    pub(crate) fn due(&self, objective: Duration) -> Timestamp {
+        let late = self.entered + objective;
+        self.tags.deadline.map_or(late, |deadline| deadline.min(late))
+    }
+}
+
 /// A number that requests and replies carry between the policies of both sides. Only those policies interpret it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note(pub u64);

@@ -23,6 +23,7 @@ mod compose;
 mod differential;
 mod entry;
 mod estimate;
+mod flow;
 mod headway;
 pub mod job;
 mod law;

@@ -3,7 +3,7 @@
 //! | entry | mechanism | admits while |
 //! |---|---|---|
 //! | `aimd`, `vegas`, `gradient2` | a limit on jobs in flight | fewer jobs are in flight than a *law* allows |
-//! | `codel`, `lifo` | the queue itself | workers are free: they hold every job, select the next, and refuse those that waited too long |
+//! | `codel`, `lifo`, `deadline`, `fair-queue` | the queue itself | workers are free: they hold every job, select the next, and refuse those that waited too long |
 //! | `dagor` | a cursor over levels of priority | the job's level is below the cursor |
 //!
 //! A *limiter* counts jobs and decides; a *limit law* computes the limit from numbers and never sees a job. One limiter
@@ -17,7 +17,9 @@
 mod aimd;
 pub(crate) mod codel;
 pub(crate) mod dagor;
+mod deadline;
 pub mod discipline;
+mod fair_queue;
 mod gradient2;
 mod lifo;
 pub mod limiter;
@@ -28,6 +30,8 @@ mod vegas;
 pub(crate) use aimd::AIMD;
 pub(crate) use codel::CODEL;
 pub(crate) use dagor::DAGOR;
+pub(crate) use deadline::DEADLINE;
+pub(crate) use fair_queue::FAIR_QUEUE;
 pub(crate) use gradient2::GRADIENT2;
 pub(crate) use lifo::LIFO;
 pub(crate) use vegas::VEGAS;

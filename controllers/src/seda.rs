@@ -41,7 +41,6 @@ mod cheapest_first;
 mod class_controller;
 mod class_queues;
 mod degrade;
-mod lanes;
 mod mm1;
 mod params;
 mod percentile_param;

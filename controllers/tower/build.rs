@@ -130,6 +130,7 @@ fn setter(code: &mut String, policy: &str, param: &Param) {
         ParamKind::ClassTimes => table("class", "u8", "Duration"),
         ParamKind::ClassNumbers => table("class", "u8", "f64"),
         ParamKind::CustomerNumbers => table("customer", "u32", "f64"),
+        ParamKind::FlowNumbers => table("flow", "&str", "f64"),
         ParamKind::Part => part(),
     };
     _ = writeln!(code, "{method}");

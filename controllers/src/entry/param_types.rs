@@ -6,7 +6,7 @@ use super::{
     Problem, Setting, Settings,
     time::{parse_time, shown_time},
 };
-use crate::Class;
+use crate::{Class, flow::FlowKey};
 
 /// The type of a parameter, as data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +29,8 @@ pub enum ParamKind {
     ClassNumbers,
     /// A table of numbers by customer.
     CustomerNumbers,
+    /// Numbers by class, customer, level of criticality or the like: another parameter says which.
+    FlowNumbers,
     /// Another policy: its name, or its name with settings.
     Part,
 }
@@ -378,6 +380,14 @@ pub const fn customer_numbers(range: RangeInclusive<f64>, unit: &'static str) ->
     }
 }
 
+/// Numbers by what another parameter names: class, customer, level of criticality.
+pub(crate) const fn flow_numbers(range: RangeInclusive<f64>) -> ParamTable<FlowKey, Number> {
+    ParamTable {
+        value: number(range, 0.0),
+        key: |key| FlowKey::named(key).ok_or_else(|| "expected a number, or a level of criticality".to_owned()),
+    }
+}
+
 /// Values of one type by keys of another.
 #[derive(Debug, Clone, Copy)]
 pub struct ParamTable<K, V> {
@@ -426,6 +436,15 @@ impl TableKind for ParamTable<u32, Number> {
 
     fn range(&self) -> String {
         format!("a table of numbers by customer, {}", self.value.range())
+    }
+}
+
+impl TableKind for ParamTable<FlowKey, Number> {
+    const KIND: ParamKind = ParamKind::FlowNumbers;
+    const EXAMPLE: &str = "{1: 0.8}";
+
+    fn range(&self) -> String {
+        format!("a table of numbers, {}", self.value.range())
     }
 }
 

@@ -1,4 +1,4 @@
-//! Constants of the law. None is a rate, a time or a size of a service: they are shares, ratios and numbers of samples.
+//! Constants of the law, beside those of `estimate::need`. None is a rate, a time or a size of a service: they are shares, ratios and numbers of samples.
 
 /// Limit at the start: enough for small services, and few doublings away from large ones.
 pub const FIRST_LIMIT: f64 = 4.0;
@@ -108,12 +108,6 @@ pub const EMERGENCY_CUT: f64 = 0.6;
 
 /// Share of the objective that may be spent inside at an emergency (Little's law).
 pub const EMERGENCY_BUDGET: f64 = 0.4;
-
-/// Standard deviations over the mean time inside that must be left of the objective when a job goes in.
-pub const NEED_SPREAD: f64 = 2.0;
-
-/// Largest share of the objective that must be left: some may wait however slow the service is.
-pub const NEED_MOST: f64 = 0.75;
 
 /// Part of a customer's admissions that is remembered after a window.
 pub const SHARE_MEMORY: f64 = 0.9;

@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use super::{
-    constants::{NEED_MOST, NEED_SPREAD},
-    window::DoorFigures,
-};
+use super::window::DoorFigures;
+use crate::estimate::needed;
 
 /// Weight of an unlimited window in the pace: it shows what came, not what could be done.
 const PACE_GAIN: f64 = 0.1;
@@ -26,8 +24,7 @@ impl DoorOutlook {
     }
 
     pub(super) fn window(&mut self, seen: &DoorFigures) {
-        let most = NEED_MOST * self.objective;
-        self.need = seen.quick.map_or(most, |[mean, deviation]| (mean + NEED_SPREAD * deviation).min(most));
+        self.need = needed(seen.quick, self.objective);
         let known = seen.limited || seen.pace > self.pace;
         self.pace += if known { 1.0 } else { PACE_GAIN } * (seen.pace - self.pace);
     }

@@ -151,8 +151,7 @@ impl Policy for Headway {
             self.shares.admit(job.tags.customer);
             return Verdict::Admit(Grant::new(cx.now.as_nanos()));
         }
-        let late = job.entered + self.objective;
-        let due = job.tags.deadline.map_or(late, |deadline| deadline.min(late));
+        let due = job.due(self.objective);
         let rank = self.rank(&job.tags);
         if due <= cx.now + self.outlook.need() {
             self.door.turn_away(rank, cx.now);

@@ -3,9 +3,12 @@
 
 use std::time::Duration;
 
+pub(crate) mod due;
+pub(crate) mod lanes;
+
 use crate::{
     JobId, Place, Reason, Refusal, Verdict,
-    entry::{Count, ParamDeclaration, count},
+    entry::{Count, OptionalTime, ParamDeclaration, count, ms, s, time_or},
     primitives::JobQueue,
 };
 
@@ -29,12 +32,20 @@ pub fn hold<T>(queue: &mut JobQueue<T>, max: u32, id: JobId, what: T) -> Verdict
     Verdict::Hold
 }
 
-/// Places with a queue. At dispatch the service must have one stage, since free workers are counted over all stages.
-pub const PLACES: &[Place] = &[Place::Stage, Place::Single];
+/// Places with a queue. At dispatch the service must have one stage, since free workers are counted over all stages, unless the limit
+/// of a composition makes the room.
+pub const PLACES: &[Place] = &[Place::Stage, Place::Single, Place::Proxy];
 
 /// The bound of a queue.
 pub const MAX: ParamDeclaration<Count> = ParamDeclaration {
     kind: count(1..=1_000_000, 1000),
     about: "most jobs that wait; those that find so many are refused",
     source: "DEFAULT_CODEL_LIMIT, Linux sch_codel.c, in packets",
+};
+
+/// Time after which an answer is late, to disciplines that let nobody in whose answer would be.
+pub const OBJECTIVE: ParamDeclaration<OptionalTime> = ParamDeclaration {
+    kind: time_or(ms(1)..=s(3600), "the objective's"),
+    about: "an answer that takes longer is late",
+    source: "the run's objective",
 };

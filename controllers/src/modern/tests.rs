@@ -4,4 +4,5 @@ mod dagor;
 mod drift;
 mod limits;
 mod queues;
+mod sharing;
 mod starving;

@@ -2,12 +2,11 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use super::lanes::Lanes;
 use crate::{
     Ctx, Effect, Entry, Gauge, Kind, Machine, Offer, Policy, Reason, Refusal, Seen, Timestamp, Verdict,
     entry::{CompositionRole, EntryKind, Source, ms, number, params, s, time_or},
     estimate::Ewma,
-    modern::discipline::{MAX, PLACES},
+    modern::discipline::{MAX, PLACES, lanes::Lanes},
 };
 
 params! {

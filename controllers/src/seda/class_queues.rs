@@ -2,11 +2,10 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use super::lanes::Lanes;
 use crate::{
     Class, Ctx, Entry, Gauge, Machine, Offer, Policy, Reason, Refusal, Seen, Timestamp, Verdict,
     entry::{CompositionRole, EntryKind, Problem, Source, class_numbers, ms, params, s, time_or},
-    modern::discipline::{MAX, PLACES},
+    modern::discipline::{MAX, PLACES, lanes::Lanes},
 };
 
 const OPTION: &str = "section 3.3: segregate request processing for each class into its own set of stages";

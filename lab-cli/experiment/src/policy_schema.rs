@@ -138,7 +138,7 @@ fn parameter(entry: &Entry, param: &Param, generator: &mut SchemaGenerator) -> V
         ParamKind::StageTimes | ParamKind::ClassTimes => {
             json!({"type": "object", "additionalProperties": {"type": "string"}})
         }
-        ParamKind::ClassNumbers | ParamKind::CustomerNumbers => {
+        ParamKind::ClassNumbers | ParamKind::CustomerNumbers | ParamKind::FlowNumbers => {
             json!({"type": "object", "additionalProperties": {"type": ["number", "string"]}})
         }
         ParamKind::Part => part(entry, param.name, generator).to_value(),

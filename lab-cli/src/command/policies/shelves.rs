@@ -15,11 +15,11 @@ pub(super) const SHELVES: [Shelf; 6] = [
     Shelf { title: "Limits that you set", names: &["fixed-rate", "queue-length", "connections", "class-queues"] },
     Shelf {
         title: "Adaptive: by response times, waiting or load",
-        names: &["aimd", "vegas", "codel", "lifo", "cheapest-first", "seda", "degrade"],
+        names: &["aimd", "vegas", "codel", "lifo", "deadline", "cheapest-first", "seda", "degrade"],
     },
     Shelf {
         title: "By importance, customer or cost",
-        names: &["utilization", "dont-retry", "dagor", "quota", "sre", "sentry"],
+        names: &["fair-queue", "utilization", "dont-retry", "dagor", "quota", "sre", "sentry"],
     },
     Shelf { title: "On the senders' side", names: &["throttle", "retry-budget", "sre-client"] },
     Shelf { title: "Research baselines", names: &["pid", "mm1", "queue-threshold", "red", "sessions"] },

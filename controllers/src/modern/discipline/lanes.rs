@@ -1,4 +1,4 @@
-//! Held jobs in queues of their own, one for each kind or class, each in order of arrival.
+//! Held jobs in queues of their own, one for each kind, class or customer, each in order of arrival.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -6,7 +6,7 @@ use crate::{Ctx, Effect, Grant, JobId, Reason, Refusal, Timestamp, primitives::J
 
 /// The queues that are not empty.
 #[derive(Debug)]
-pub(super) struct Lanes<K> {
+pub(crate) struct Lanes<K> {
     lanes: BTreeMap<K, JobQueue<Timestamp>>,
     /// The lane of each job.
     of: BTreeMap<JobId, K>,
@@ -20,35 +20,36 @@ impl<K> Default for Lanes<K> {
 
 impl<K: Ord + Copy> Lanes<K> {
     /// The number of jobs.
-    pub(super) fn len(&self) -> u32 {
+    pub(crate) fn len(&self) -> u32 {
         u32::try_from(self.of.len()).unwrap_or(u32::MAX)
     }
 
     /// Appends a job to its lane.
-    pub(super) fn push(&mut self, lane: K, id: JobId, now: Timestamp) {
+    pub(crate) fn push(&mut self, lane: K, id: JobId, now: Timestamp) {
         self.of.insert(id, lane);
         self.lanes.entry(lane).or_default().push(id, now);
     }
 
     /// Removes a job that has left.
-    pub(super) fn remove(&mut self, id: JobId) {
+    pub(crate) fn remove(&mut self, id: JobId) {
         let Some(lane) = self.of.get(&id).copied() else { return };
         self.take(lane, |queue| queue.remove(id).map(|_| id));
     }
 
     /// Lets the oldest job of a lane in.
-    pub(super) fn release_oldest(&mut self, lane: K, cx: &mut Ctx<'_>) {
+    pub(crate) fn release_oldest(&mut self, lane: K, cx: &mut Ctx<'_>) {
         if let Some(id) = self.pop_oldest(lane) {
             cx.effects.push(Effect::Release(id, Grant::default()));
         }
     }
 
-    fn pop_oldest(&mut self, lane: K) -> Option<JobId> {
+    /// Removes the oldest job of a lane.
+    pub(crate) fn pop_oldest(&mut self, lane: K) -> Option<JobId> {
         self.take(lane, |queue| queue.pop_oldest().map(|(id, _)| id))
     }
 
     /// Removes the newest job of a lane.
-    pub(super) fn pop_newest(&mut self, lane: K) -> Option<JobId> {
+    pub(crate) fn pop_newest(&mut self, lane: K) -> Option<JobId> {
         self.take(lane, |queue| queue.pop_newest().map(|(id, _)| id))
     }
 
@@ -63,17 +64,27 @@ impl<K: Ord + Copy> Lanes<K> {
     }
 
     /// The lanes, with the arrival of the oldest job of each.
-    pub(super) fn heads(&self) -> impl DoubleEndedIterator<Item = (K, Timestamp)> {
+    pub(crate) fn heads(&self) -> impl DoubleEndedIterator<Item = (K, Timestamp)> {
         self.lanes.iter().filter_map(|(lane, queue)| Some((*lane, *queue.iter().next()?)))
     }
 
+    /// Number of jobs in a lane.
+    pub(crate) fn len_of(&self, lane: K) -> u32 {
+        self.lanes.get(&lane).map_or(0, JobQueue::len)
+    }
+
+    /// Lanes with the number of jobs in each.
+    pub(crate) fn lengths(&self) -> impl Iterator<Item = (K, u32)> {
+        self.lanes.iter().map(|(lane, queue)| (*lane, queue.len()))
+    }
+
     /// The time at which the oldest job of all has waited for so long.
-    pub(super) fn next_expiry(&self, timeout: Option<Duration>) -> Option<Timestamp> {
+    pub(crate) fn next_expiry(&self, timeout: Option<Duration>) -> Option<Timestamp> {
         Some(self.heads().map(|(_, arrived)| arrived).min()? + timeout?)
     }
 
     /// Refuses the jobs that have waited for so long.
-    pub(super) fn refuse_expired(&mut self, timeout: Option<Duration>, cx: &mut Ctx<'_>) {
+    pub(crate) fn refuse_expired(&mut self, timeout: Option<Duration>, cx: &mut Ctx<'_>) {
         while self.next_expiry(timeout).is_some_and(|at| at <= cx.now) {
             let Some((lane, _)) = self.heads().min_by_key(|(_, arrived)| *arrived) else { return };
             let Some(id) = self.pop_oldest(lane) else { return };
