@@ -134,6 +134,7 @@ pub struct ParamReader<'a> {
     place: Place,
     /// The parts of a composition.
     parts: Vec<Factory>,
+    makes_room: bool,
     params: Vec<Param>,
     problems: Vec<Problem>,
 }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::shares::LimitShares;
 use crate::{
-    Ctx, Effect, Effects, Gauge, Grant, JobId, LoadSample, Machine, Offer, Outcome, Policy, Reason, Refusal, RetryHint,
-    Seen, Timestamp, Timing, Verdict,
+    Ctx, Effect, Effects, Gauge, Grant, JobId, LoadSample, Machine, Offer, Outcome, Place, Policy, Reason, Refusal,
+    RetryHint, Seen, Tags, Timestamp, Timing, Verdict,
     policy::{SampleKind, Sampling},
     primitives::JobQueue,
 };
@@ -40,6 +41,17 @@ impl Part {
 
     fn is_due(&self, now: Timestamp) -> bool {
         self.policy.next_wake().is_some_and(|at| at <= now)
+    }
+
+    /// Number of jobs inside up to which a limit admits.
+    fn limit(&self) -> Option<f64> {
+        let mut found = None;
+        self.policy.gauges(&mut |gauge, value| {
+            if gauge == Gauge::of("limit") {
+                found = Some(value);
+            }
+        });
+        found
     }
 
     fn wants(&self, sample: &LoadSample) -> bool {
@@ -101,6 +113,9 @@ pub(super) struct Composed {
     limit: Option<Part>,
     select: Option<Part>,
     queue: Option<Part>,
+    shares: Option<LimitShares>,
+    /// Room for the queue comes of the limit: no worker has to be free.
+    makes_room: bool,
     /// Jobs that the queue holds.
     held: JobQueue<Passed>,
     inside: BTreeMap<JobId, Inside>,
@@ -117,7 +132,19 @@ impl Composed {
                 }
             }
         }
-        Self { limit, select, queue, held: JobQueue::default(), inside: BTreeMap::new(), samples }
+        let (held, inside) = (JobQueue::default(), BTreeMap::new());
+        Self { limit, select, queue, shares: None, makes_room: false, held, inside, samples }
+    }
+
+    /// Division of the limit into shares.
+    pub(super) fn dividing(self, shares: Option<LimitShares>) -> Self {
+        Self { shares, ..self }
+    }
+
+    /// Room by place: in a stage a worker must be free for a job, before a whole service the limit alone makes the room.
+    pub(super) fn at(self, place: Place) -> Self {
+        let makes_room = place != Place::Stage && self.limit.is_some() && self.queue.is_some();
+        Self { makes_room, ..self }
     }
 
     /// Tells select the end of a job that it admitted and that is not inside.
@@ -146,23 +173,30 @@ impl Composed {
     /// Asks the limit whether one more job may be inside: its grant, or its refusal.
     fn ask_limit(&mut self, offer: &Offer, cx: &mut Ctx<'_>, jobs: Jobs) -> Verdict {
         let Some(limit) = &mut self.limit else { return Verdict::Admit(Grant::default()) };
-        let verdict = limit.call(cx, jobs.behind_queue(), |policy, cx| policy.offer(offer, cx));
+        let mut verdict = limit.call(cx, jobs.behind_queue(), |policy, cx| policy.offer(offer, cx));
+        if let (Verdict::Refuse(_), Some(shares)) = (verdict, &self.shares) {
+            let most = limit.limit().filter(|most| shares.has_room(&offer.tags, *most));
+            if let Some(most) = most {
+                // Asked as if one place were left: the answer depends on the number inside alone.
+                let one_left = Jobs { inside: jobs.inside.min((most as u32).saturating_sub(1)), ..jobs };
+                verdict = limit.call(cx, one_left.behind_queue(), |policy, cx| policy.offer(offer, cx));
+            }
+        }
         pass_on(limit, cx);
         verdict
     }
 
     /// Admits held jobs, as many as there are free workers, as the limit allows and as the queue selects.
-    fn let_in(&mut self, free: u32, cx: &mut Ctx<'_>) {
-        let mut jobs = Jobs::of(cx);
+    fn let_in(&mut self, free: u32, cx: &mut Ctx<'_>, jobs: &mut Jobs) {
         for _ in 0..free {
             let Some(oldest) = self.held.iter().next().map(|job| job.offer) else { return };
-            let Verdict::Admit(grant) = self.ask_limit(&oldest, cx, jobs) else {
+            let Verdict::Admit(grant) = self.ask_limit(&oldest, cx, *jobs) else {
                 // The queue may still refuse what has waited too long.
-                self.tell_queue(&Seen::Room(0), Grant::default(), cx, &mut jobs);
+                self.tell_queue(&Seen::Room(0), Grant::default(), cx, jobs);
                 return;
             };
             let before = jobs.inside;
-            self.tell_queue(&Seen::Room(1), grant, cx, &mut jobs);
+            self.tell_queue(&Seen::Room(1), grant, cx, jobs);
             if jobs.inside == before {
                 return;
             }
@@ -199,8 +233,7 @@ impl Composed {
     }
 
     /// Tells every part whose samples `wanted` accepts.
-    fn tell_all(&mut self, seen: &Seen, cx: &mut Ctx<'_>, wanted: impl Fn(&Part) -> bool) {
-        let mut jobs = Jobs::of(cx);
+    fn tell_all(&mut self, seen: &Seen, cx: &mut Ctx<'_>, jobs: &mut Jobs, wanted: impl Fn(&Part) -> bool) {
         if let Some(select) = self.select.as_mut().filter(|part| wanted(part)) {
             select.call(cx, jobs.behind_select(), |policy, cx| policy.observe(seen, cx));
             pass_on(select, cx);
@@ -210,14 +243,14 @@ impl Composed {
             pass_on(limit, cx);
         }
         if self.queue.as_ref().is_some_and(wanted) {
-            self.tell_queue(seen, Grant::default(), cx, &mut jobs);
+            self.tell_queue(seen, Grant::default(), cx, jobs);
         }
     }
 
     /// An admitted job ended: each part gets its own grant.
-    fn ended(&mut self, id: JobId, seen: &Seen, cx: &mut Ctx<'_>) {
+    fn ended(&mut self, id: JobId, tags: &Tags, seen: &Seen, cx: &mut Ctx<'_>, jobs: &mut Jobs) {
         let Some(job) = self.inside.remove(&id) else { return };
-        let mut jobs = Jobs::of(cx);
+        self.shares.iter_mut().for_each(|shares| shares.leave(tags));
         if let Some(select) = &mut self.select {
             let own = with(seen, job.select, None);
             select.call(cx, jobs.behind_select(), |policy, cx| policy.observe(&own, cx));
@@ -228,15 +261,18 @@ impl Composed {
             limit.call(cx, jobs.behind_queue(), |policy, cx| policy.observe(&own, cx));
             pass_on(limit, cx);
         }
-        self.tell_queue(&with(seen, job.queue, None), Grant::default(), cx, &mut jobs);
+        self.tell_queue(&with(seen, job.queue, None), Grant::default(), cx, jobs);
     }
 
     /// A held job left.
-    fn left(&mut self, id: JobId, cx: &mut Ctx<'_>) {
-        let Some(job) = self.held.remove(id) else { return };
-        let mut jobs = Jobs::of(cx);
-        self.tell_select(&job, Outcome::Abandoned, cx, jobs);
-        self.tell_queue(&Seen::Left(id), Grant::default(), cx, &mut jobs);
+    fn left(&mut self, id: JobId, cx: &mut Ctx<'_>, jobs: &mut Jobs) {
+        let Some(job) = self.held.remove(id) else {
+            // It had been released, and left before its host saw that.
+            self.inside.remove(&id);
+            return;
+        };
+        self.tell_select(&job, Outcome::Abandoned, cx, *jobs);
+        self.tell_queue(&Seen::Left(id), Grant::default(), cx, jobs);
     }
 }
 
@@ -266,14 +302,19 @@ fn pass_on(part: &mut Part, cx: &mut Ctx<'_>) {
 
 impl Machine for Composed {
     fn observe(&mut self, seen: &Seen, cx: &mut Ctx<'_>) {
+        let mut jobs = Jobs::of(cx);
         match seen {
-            Seen::Room(free) => self.let_in(*free, cx),
-            Seen::Ended { id, .. } => self.ended(*id, seen, cx),
-            Seen::Left(id) => self.left(*id, cx),
-            Seen::Load(sample) => self.tell_all(seen, cx, |part| part.wants(sample)),
+            Seen::Room(_) if self.makes_room => {}
+            Seen::Room(free) => self.let_in(*free, cx, &mut jobs),
+            Seen::Ended { id, tags, .. } => self.ended(*id, tags, seen, cx, &mut jobs),
+            Seen::Left(id) => self.left(*id, cx, &mut jobs),
+            Seen::Load(sample) => self.tell_all(seen, cx, &mut jobs, |part| part.wants(sample)),
             Seen::Started { .. } | Seen::Batch { .. } | Seen::Freed(_) | Seen::Peer(_) | Seen::Foreseen(_) => {
-                self.tell_all(seen, cx, |_| true);
+                self.tell_all(seen, cx, &mut jobs, |_| true);
             }
+        }
+        if self.makes_room {
+            self.let_in(u32::MAX, cx, &mut jobs);
         }
     }
 
@@ -295,6 +336,9 @@ impl Machine for Composed {
         if let Some(queue) = self.queue.as_mut().filter(|part| part.is_due(cx.now)) {
             queue.call(cx, jobs, |policy, cx| policy.wake(cx));
             self.carry_out(Grant::default(), cx, &mut jobs);
+        }
+        if self.makes_room {
+            self.let_in(u32::MAX, cx, &mut jobs);
         }
     }
 
@@ -331,7 +375,11 @@ impl Policy for Composed {
                 Verdict::Admit(grant) => queue_grant = grant,
                 Verdict::Refuse(_) | Verdict::ComeBack(_) => {}
             }
-            self.carry_out(Grant::default(), cx, &mut { jobs });
+            let mut jobs = Jobs { held: jobs.held + u32::from(verdict == Verdict::Hold), ..jobs };
+            self.carry_out(Grant::default(), cx, &mut jobs);
+            if self.makes_room {
+                self.let_in(u32::MAX, cx, &mut jobs);
+            }
             match verdict {
                 Verdict::Admit(_) => {}
                 Verdict::Refuse(refusal) => return self.refused(&passed, refusal, cx, jobs),
@@ -346,6 +394,7 @@ impl Policy for Composed {
             Verdict::Admit(limit) => {
                 let inside = Inside { select: passed.select, limit, queue: queue_grant, since: cx.now };
                 self.inside.insert(offer.id, inside);
+                self.shares.iter_mut().for_each(|shares| shares.enter(&offer.tags));
                 Verdict::Admit(Grant::default())
             }
             Verdict::Refuse(refusal) => self.refused(&passed, refusal, cx, jobs),

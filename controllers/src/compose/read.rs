@@ -1,8 +1,9 @@
 //! The parts that settings name, and what cannot go together.
 
+use super::shares::SharesParams;
 use crate::{
     Entry, Place,
-    entry::{CompositionRole, Factory, Param, ParamKind, ParamReader, Problem, SCOPE, Setting, Settings},
+    entry::{CompositionRole, Factory, Param, ParamKind, ParamReader, Parameters, Problem, SCOPE, Setting, Settings},
 };
 
 /// The name of the entry.
@@ -16,11 +17,12 @@ pub(super) struct Read {
 }
 
 /// The parts that were named.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Parts {
     pub(super) limit: Option<Read>,
     pub(super) select: Option<Read>,
     pub(super) queue: Option<Read>,
+    pub(super) shares: SharesParams,
 }
 
 /// The keys of parts, with their meanings.
@@ -48,6 +50,7 @@ pub(super) fn parts(reader: &mut ParamReader<'_>) -> Parts {
             source: "the lab's own",
         });
     }
+    let shares = SharesParams::read(reader);
     let unknown = reader.unknown_keys();
     reader.compose(Vec::new(), unknown);
     let mut problems = Vec::new();
@@ -57,8 +60,14 @@ pub(super) fn parts(reader: &mut ParamReader<'_>) -> Parts {
         problems.extend(misfit(reader, key, roles, &part));
         Some(part)
     });
-    let parts = Parts { limit, select, queue };
+    let parts = Parts { limit, select, queue, shares };
     problems.extend(parts.clashes());
+    if reader.setting("limit").is_none() && !parts.shares.is_empty() {
+        problems.push(Problem::new("shares", "there is no limit that they could be of: name one, as limit: gradient2"));
+    }
+    if parts.limit.is_some() && parts.queue.is_some() {
+        reader.make_room();
+    }
     reader.compose(parts.all().map(|(_, part)| part.factory.clone()).collect(), problems);
     parts
 }
@@ -137,7 +146,7 @@ fn misfit(reader: &ParamReader<'_>, key: &str, roles: &[CompositionRole], part: 
     }
     let scopes: Vec<&str> = part.entry.places.iter().map(|place| place.scope()).collect();
     let scopes = scopes.join(", ");
-    let message = if key == "queue" && matches!(place, Place::Client | Place::Proxy) {
+    let message = if key == "queue" && place == Place::Client {
         format!("there is no queue at scope {} that {name} could keep; its scope may be: {scopes}", place.scope())
     } else {
         format!("{name} cannot sit at scope {}; its scope may be: {scopes}", place.scope())
@@ -165,6 +174,7 @@ impl Parts {
             );
             problems.push(Problem::new("limit", message));
         }
+        problems.extend(self.unfit_shares().map(|message| Problem::new("shares", message)));
         let all: Vec<_> = self.all().collect();
         for (at, (key, part)) in all.iter().enumerate() {
             for sampling in part.entry.samples {
@@ -179,5 +189,24 @@ impl Parts {
             }
         }
         problems
+    }
+
+    /// Reason why the limit cannot be divided so.
+    fn unfit_shares(&self) -> Option<String> {
+        let is_limit = |limit: &&Read| limit.entry.roles.contains(&CompositionRole::Limit);
+        let (inflow, queue) = (self.limit.as_ref().filter(|limit| !is_limit(limit)), &self.queue);
+        match (self.shares.is_empty(), inflow, queue) {
+            (true, ..) => None,
+            (_, Some(Read { entry, .. }), _) => Some(format!(
+                "a share is of the number inside, which {} does not own: take aimd, concurrency, gradient2 or vegas for the limit",
+                entry.name
+            )),
+            (_, _, Some(Read { entry, .. })) => Some(format!(
+                "behind a limit with shares nobody waits, and {} makes them wait: before a queue shares are the weights of \
+                 fair-queue, queue: {{fair-queue: {{by: class, weights: {{1: 4}}}}}}",
+                entry.name
+            )),
+            _ => self.shares.wrong(),
+        }
     }
 }

@@ -3,6 +3,7 @@
 mod by_hand;
 mod model;
 mod problems;
+mod shares;
 
 use std::time::Duration;
 
@@ -32,7 +33,7 @@ fn policy_at(place: Place, parts: &[(&'static str, Setting)]) -> Result<Box<dyn 
     Ok(factory.policy(&site(place, TARGET)).expect("a policy"))
 }
 
-/// A seat with a composition in a stage.
+/// Seat with a composition.
 struct Bench {
     seat: Seat,
     now: Timestamp,
@@ -40,7 +41,11 @@ struct Bench {
 
 impl Bench {
     fn new(parts: &[(&'static str, Setting)]) -> Self {
-        let policy = policy_at(Place::Stage, parts).unwrap_or_else(|problems| panic!("{problems:?}"));
+        Self::at_place(Place::Stage, parts)
+    }
+
+    fn at_place(place: Place, parts: &[(&'static str, Setting)]) -> Self {
+        let policy = policy_at(place, parts).unwrap_or_else(|problems| panic!("{problems:?}"));
         Self { seat: Seat::new(SiteId(1), policy, 1, Box::new(())), now: Timestamp::ZERO }
     }
 
@@ -50,7 +55,10 @@ impl Bench {
     }
 
     fn offer(&mut self, id: u64, criticality: Criticality) -> Verdict {
-        let tags = Tags { criticality, class: Class(1), ..Tags::default() };
+        self.offer_tagged(id, Tags { criticality, class: Class(1), ..Tags::default() })
+    }
+
+    fn offer_tagged(&mut self, id: u64, tags: Tags) -> Verdict {
         self.seat.offer(self.now, &Offer { id: JobId(id), tags, entered: self.now, note: None })
     }
 
@@ -64,12 +72,16 @@ impl Bench {
     }
 
     fn end(&mut self, id: u64, offered_ms: u64) {
+        self.end_tagged(id, offered_ms, Tags::default());
+    }
+
+    fn end_tagged(&mut self, id: u64, offered_ms: u64, tags: Tags) {
         let offered = Timestamp::from_millis(offered_ms);
         let timing = Timing { entered: offered, offered, started: offered, ended: self.now };
         let seen = Seen::Ended {
             id: JobId(id),
             grant: Grant::default(),
-            tags: Tags::default(),
+            tags,
             outcome: Outcome::Served,
             timing,
             cost: None,

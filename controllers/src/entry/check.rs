@@ -61,12 +61,12 @@ impl Entry {
         merged.extend(written.map(|(key, setting)| (key.clone(), setting.clone())));
         let mut reader = ParamReader::new(&merged, problems, known, place);
         let make = self.read(&mut reader);
-        let ParamReader { params, problems, parts, .. } = reader;
+        let ParamReader { params, problems, parts, makes_room, .. } = reader;
         if !problems.is_empty() {
             return Err(problems);
         }
         let keeps_queue = self.keeps_queue() || parts.iter().any(Factory::keeps_queue);
-        Ok(Factory { settings: merged, params, make, parts, keeps_queue })
+        Ok(Factory { settings: merged, params, make, parts, keeps_queue, makes_room })
     }
 
     /// The parameters.

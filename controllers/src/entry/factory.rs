@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Make, Param, ParamKind, Setting, Settings};
-use crate::{Machine, Policy, Site};
+use crate::{Machine, Place, Policy, Site};
 
 /// The parameter of entries that aim at nothing but the objective.
 const OBJECTIVE: &str = "objective";
@@ -17,6 +17,7 @@ pub struct Factory {
     /// Of a composition: its parts.
     pub(super) parts: Vec<Factory>,
     pub(super) keeps_queue: bool,
+    pub(super) makes_room: bool,
 }
 
 #[derive(Clone)]
@@ -96,5 +97,12 @@ impl Factory {
     #[must_use]
     pub fn keeps_queue(&self) -> bool {
         self.keeps_queue
+    }
+
+    /// True if at this place jobs are held until the host says that a worker is free, so that it must know how many there are. Before a
+    /// whole service the limit of a composition makes the room in their place.
+    #[must_use]
+    pub fn counts_workers(&self, place: Place) -> bool {
+        self.keeps_queue && !(self.makes_room && place != Place::Stage)
     }
 }

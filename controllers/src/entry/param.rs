@@ -72,7 +72,7 @@ impl<'a> ParamReader<'a> {
         known: &'a dyn EntryLookup,
         place: Place,
     ) -> Self {
-        Self { settings, known, place, parts: Vec::new(), params: Vec::new(), problems }
+        Self { settings, known, place, parts: Vec::new(), makes_room: false, params: Vec::new(), problems }
     }
 
     /// The place of the sites for which the settings are read.
@@ -91,6 +91,11 @@ impl<'a> ParamReader<'a> {
     pub(crate) fn compose(&mut self, parts: Vec<Factory>, problems: Vec<Problem>) {
         self.parts = parts;
         self.problems.extend(problems);
+    }
+
+    /// Room for the queue of a composition comes of its limit, where no worker has to be free.
+    pub(crate) fn make_room(&mut self) {
+        self.makes_room = true;
     }
 
     /// Declares a parameter that is read by hand.

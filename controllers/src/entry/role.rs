@@ -4,7 +4,8 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CompositionRole {
     /// Owns the number of jobs inside. Its answer to an offer depends on the number of jobs in flight alone, is yes
-    /// while none are, and is remembered only once a job starts or ends: a composition asks it whether there is room.
+    /// while none are, and is remembered only once a job starts or ends: a composition asks it whether there is room. Its gauge
+    /// `limit` is the number up to which it admits: shares are parts of that.
     Limit,
     /// Bounds what comes in, by a rate or by the number of jobs that wait: takes the place of a limit, but not before a
     /// queue.

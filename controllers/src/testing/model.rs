@@ -337,10 +337,16 @@ impl<'a> Host<'a> {
         if let Some((jobs, limit)) = limited {
             assert!(jobs as f64 <= number(self.factory, limit), "{}: {jobs} over {limit}", self.entry.name);
         }
-        // Of a composition: that of its limit, whose queue has a limit of its own.
+        // Of a composition: that of its limit, whose queue has a limit of its own, and beyond it the shares.
+        let shares = match self.factory.setting("shares") {
+            Some(Setting::Map(shares)) => shares.values().filter_map(Setting::number).collect(),
+            _ => Vec::new(),
+        };
         for part in self.factory.parts().iter().filter(|part| !part.keeps_queue()) {
             for limit in ["max", "limit_max"].into_iter().filter(|limit| part.setting(limit).is_some()) {
-                assert!(in_flight as f64 <= number(part, limit), "{}: {in_flight} over {limit}", self.entry.name);
+                let most = number(part, limit);
+                let beyond: f64 = shares.iter().map(|share| (most * share).ceil().max(1.0)).sum();
+                assert!(in_flight as f64 <= most + beyond, "{}: {in_flight} over {limit}", self.entry.name);
             }
         }
         self.seat.gauges(&mut |gauge, value| check_gauge(self.entry, self.factory, gauge, value));

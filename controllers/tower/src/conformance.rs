@@ -41,6 +41,7 @@ const OBJECTIVE: Objective = Objective { percentile: 90.0, response_time: Durati
 fn tight(policy: &str) -> Settings {
     let number = |key: &str, value: f64| (key.to_owned(), Setting::Number(value));
     let text = |key: &str, value: &str| (key.to_owned(), Setting::Text(value.to_owned()));
+    let part = |key: &str, of: &str| (key.to_owned(), Setting::Map([(of.to_owned(), Setting::Map(tight(of)))].into()));
     Settings::from_iter(match policy {
         "concurrency" => vec![number("max", 3.0)],
         "fixed-rate" => vec![number("rate", 60.0), number("depth", 2.0)],
@@ -53,7 +54,7 @@ fn tight(policy: &str) -> Settings {
         "codel" => vec![text("interval", "20ms"), number("max", 4.0)],
         "dagor" => vec![text("window", "20ms"), text("threshold", "5ms")],
         "utilization" | "dont-retry" | "sre" => vec![text("time_constant", "20ms")],
-        "compose" => vec![text("limit", "vegas"), text("select", "dagor"), text("queue", "codel")],
+        "compose" => vec![part("limit", "vegas"), text("select", "dagor"), text("queue", "codel")],
         _ => Vec::new(),
     })
 }

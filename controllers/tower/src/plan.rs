@@ -89,10 +89,10 @@ impl SitePlan {
                 ));
             }
         };
-        if entry.keeps_queue() && self.capacity.is_none() {
+        if factory.counts_workers(side.place()) && self.capacity.is_none() {
             return Err(problem(format!(
                 "{} makes requests wait until there is room: set the layer's `capacity`, the number of requests that the \
-                 service works on side by side",
+                 service works on side by side, or let a limit make the room: compose, with a limit and a queue",
                 entry.name
             )));
         }

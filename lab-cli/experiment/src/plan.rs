@@ -12,6 +12,7 @@ mod services;
 mod simulation;
 mod target;
 mod users;
+mod workers;
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -32,6 +33,8 @@ use spec::{fault::Fault, measured_service::MeasuredService};
 use workloads::sim::LinkSpec;
 
 use arm::steers_by;
+
+pub(crate) use workers::counts_workers;
 
 pub use crate::{
     calls::CallChanges,
@@ -177,7 +180,7 @@ impl Experiment {
             Some(format!("{label} steers by the {percentile}th percentile; the objective is about the {promised}th"))
         };
         let by_another = self.arms.iter().filter_map(by_another).chain(classes::caution(&self.target, &self.users));
-        by_another.chain(self.users.model.left_out()).chain(self.too_tight()).collect()
+        by_another.chain(self.users.model.left_out()).chain(self.too_tight()).chain(self.guessed_workers()).collect()
     }
 
     /// The names of some arms, in the order of the file.

@@ -26,6 +26,7 @@ use workloads::{
 
 use crate::plan::{
     AppPlan, ArashiPlan, ArmPlan, Experiment, LoadStream, Mail, Model, Tree, TreeService, UsersPlan, Work,
+    counts_workers,
 };
 
 /// Listen queue where connections are not limited: as long as kernels allow by default.
@@ -96,12 +97,8 @@ fn concurrency(experiment: &Experiment) -> u32 {
 fn plant_of_own(experiment: &Experiment, arm: &ArmPlan, seed: u64) -> TargetSpec {
     let app = spec::App::Emulated(EmulatedSpec::one(ServiceTime::Constant(Duration::from_millis(1))));
     let policy = PolicySpec { place: Some(Place::Single), ..arm.policy.clone() };
-    // Policies that keep a queue are told the room of these workers; all others decide before them.
-    let entry = catalogue().find(&policy.name);
-    let keeps_queue = entry
-        .and_then(|entry| catalogue().check(entry, policy.place, &policy.settings).ok())
-        .is_some_and(|made| made.keeps_queue());
-    let workers = if keeps_queue { concurrency(experiment) } else { MOST_AT_ONCE };
+    // Policies that wait for a worker are told the room of these; all others decide before them.
+    let workers = if counts_workers(&policy) { concurrency(experiment) } else { MOST_AT_ONCE };
     let stage = StageSpec { workers, batch: 1, ..StageSpec::default() };
     TargetSpec {
         stages: [("dispatch".to_owned(), StageSpec { workers: MOST_AT_ONCE, ..StageSpec::default() })].into(),

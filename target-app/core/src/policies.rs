@@ -203,7 +203,7 @@ impl Resolved {
     #[must_use]
     pub fn before_several(&self, graph: &Graph) -> Option<Problem> {
         let stages = graph.branches().count();
-        (self.factory.keeps_queue() && stages > 1).then(|| {
+        (self.factory.counts_workers(self.place) && stages > 1).then(|| {
             let name = self.entry.name;
             let message = format!(
                 "{name} keeps the queue of one stage. Before all {stages} of this service it would see the room of all together, and not the queue of the busiest: use scope: per-stage"

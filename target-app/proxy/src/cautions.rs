@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use controllers::{Settings, catalogue::Setting, classify::ClassRule};
+use service_core::policies::Resolved;
 use spec::proxy::{ProxySpec, TlsSpec};
 
 /// Settings that the policy does not follow, each with the way out.
@@ -15,7 +16,10 @@ pub(super) fn cautions(spec: &ProxySpec) -> Vec<String> {
     let name = &spec.policy.name;
     let said = [
         (ruled && !by_class && name != "none").then(|| {
-            format!("class: {name} does not tell classes apart: one is refused like another; seda with classes: 3, sentry, and dagor with business: class do")
+            format!(
+                "class: {name} does not tell classes apart: one is refused like another; compose: {{limit: gradient2, shares: {{1: 1}}}} lets class 1 \
+                 in first, and seda with classes: 3, sentry, and dagor with business: class tell them apart too"
+            )
         }),
         (by_class && spec.class == ClassRule::default()).then(|| {
             "policy: it decides by class, and all requests are of class 0: say with class: what tells them apart".to_owned()
@@ -26,9 +30,16 @@ pub(super) fn cautions(spec: &ProxySpec) -> Vec<String> {
                 .to_owned()
         }),
         (by_customer && !spec.headers.trust_criticality).then(|| {
-            "policy: it has a limit for each customer, and what strangers say in X-Customer does not count: all requests are one customer's; \
+            "policy: it tells customers apart, and what strangers say in X-Customer does not count: all requests are one customer's; \
              headers: {trust_criticality: true} believes it, for clients that are your own"
                 .to_owned()
+        }),
+        guesses_workers(spec).then(|| {
+            format!(
+                "concurrency: {name} lets {} requests in to each service and holds the others, and that number is a guess: say how many a service \
+                 works on at once, or let a limit make the room, as compose: {{limit: gradient2, queue: codel}} does",
+                spec.concurrency
+            )
         }),
         spec.tls.as_ref().and_then(of_key),
     ];
@@ -44,6 +55,12 @@ fn of_key(tls: &TlsSpec) -> Option<String> {
 }
 
 const OTHERS_READ: u32 = 0o004;
+
+/// True if the policy has to know the number of workers, and that is the one that stands where nobody says it.
+fn guesses_workers(spec: &ProxySpec) -> bool {
+    let counts = |made: Resolved| made.factory.counts_workers(made.place);
+    spec.concurrency == ProxySpec::default().concurrency && Resolved::at_proxy(&spec.policy).is_ok_and(counts)
+}
 
 /// The policy, or the parts of a composition.
 fn policies(spec: &ProxySpec) -> Vec<(&str, Settings)> {
@@ -64,13 +81,23 @@ fn of(own: &Setting) -> Settings {
 }
 
 fn tells_classes_apart(name: &str, settings: &Settings) -> bool {
+    let is = |key: &str, word: &str| settings.get(key) == Some(&Setting::Text(word.to_owned()));
     match name {
-        "sentry" => true,
-        "dagor" => settings.get("business") == Some(&Setting::Text("class".to_owned())),
+        "sentry" | "class-queues" => true,
+        "dagor" => is("business", "class"),
+        "fair-queue" => is("by", "class"),
+        "compose" => settings.contains_key("shares") && (is("share_by", "class") || !settings.contains_key("share_by")),
         _ => settings.contains_key("classes") || settings.contains_key("class_targets"),
     }
 }
 
 fn tells_customers_apart(name: &str, settings: &Settings) -> bool {
-    name == "quota" || (name == "sre" && settings.contains_key("limits"))
+    let is_customer = |key: &str| settings.get(key) == Some(&Setting::Text("customer".to_owned()));
+    match name {
+        "quota" => true,
+        "sre" => settings.contains_key("limits"),
+        "fair-queue" => is_customer("by") || !settings.contains_key("by"),
+        "compose" => settings.contains_key("shares") && is_customer("share_by"),
+        _ => false,
+    }
 }

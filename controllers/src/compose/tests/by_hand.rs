@@ -26,6 +26,43 @@ fn the_limit_lets_in_and_the_queue_says_who_is_next() {
 }
 
 #[test]
+fn before_a_whole_service_the_limit_alone_makes_the_room() {
+    for place in [Place::Single, Place::Proxy] {
+        let mut bench = Bench::at_place(place, &[("limit", concurrency(2)), ("queue", "lifo".into())]);
+        for id in 1..=4 {
+            assert_eq!(bench.offer(id, Criticality::Critical), Verdict::Hold);
+        }
+        assert_eq!(bench.effects(), [("in", 1), ("in", 2)], "nobody said that a worker is free");
+        assert_eq!(bench.room(64), [], "and 64 free workers are no room");
+        bench.at(10).end(1, 0);
+        assert_eq!(bench.effects(), [("in", 4)]);
+        bench.seat.leave(bench.now, JobId(3)).expect("it was held");
+        bench.at(20).end(2, 0);
+        bench.at(20).end(4, 0);
+        assert_eq!((bench.effects(), bench.seat.in_flight()), (Vec::new(), 0));
+    }
+}
+
+#[test]
+fn a_limit_that_grows_lets_more_in_and_a_switch_forgets_nobody() {
+    // AIMD raises its limit of 2 by 1 for each end while at least half of it is used.
+    let aimd = || part("aimd", [("limit_initial", 2_u32.into()), ("limit_min", 1_u32.into())]);
+    let parts = || [("limit", aimd()), ("queue", "codel".into())];
+    let mut bench = Bench::at_place(Place::Single, &parts());
+    (1..=6).for_each(|id| assert_eq!(bench.offer(id, Criticality::Critical), Verdict::Hold));
+    assert_eq!(bench.effects(), [("in", 1), ("in", 2)]);
+    bench.at(1).end(1, 0);
+    assert_eq!(bench.effects(), [("in", 3), ("in", 4)], "the limit is 3");
+    // The next policy has a limit of 2 again, and three are inside, whose ends are no news to it.
+    bench.seat.replace(bench.now, policy_at(Place::Single, &parts()).expect("good"));
+    assert_eq!(bench.effects(), []);
+    bench.at(2).end(2, 0);
+    assert_eq!(bench.effects(), [], "two are inside");
+    bench.at(3).end(3, 0);
+    assert_eq!(bench.effects(), [("in", 5)]);
+}
+
+#[test]
 fn a_queue_refuses_what_waited_too_long_though_the_limit_lets_nobody_in() {
     let lifo = part("lifo", [("timeout", "100ms".into()), ("timeout_standing", "100ms".into())]);
     let mut bench = Bench::new(&[("limit", concurrency(1)), ("queue", lifo)]);

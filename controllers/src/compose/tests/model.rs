@@ -84,12 +84,37 @@ proptest! {
     #[test]
     fn a_small_limit_before_a_queue_holds(
         max in 1..4_u32,
-        queue in prop::sample::select(vec!["codel", "folly", "lifo", "fail-at-scale", "cheapest-first", "class-queues"]),
+        place in prop::sample::select(vec![Place::Stage, Place::Single, Place::Proxy]),
+        queue in prop::sample::select(vec![
+            "codel", "folly", "lifo", "fail-at-scale", "deadline", "fair-queue", "cheapest-first", "class-queues",
+        ]),
         codes in prop::collection::vec(any::<u64>(), 0..400),
     ) {
         let composition =
             composition(&[("limit", part("concurrency", [("max", max.into())])), ("queue", queue.into())]);
-        run(&composition, Place::Stage, &codes);
+        run(&composition, place, &codes);
+    }
+
+    #[test]
+    fn a_limit_with_shares_holds_up_to_those_shares(
+        limit in prop::sample::select(vec!["concurrency", "aimd", "vegas", "gradient2"]),
+        place in prop::sample::select(PLACES.to_vec()),
+        by in prop::sample::select(vec!["class", "customer", "kind", "user"]),
+        share in 0.0..=0.5_f64,
+        codes in prop::collection::vec(any::<u64>(), 0..400),
+    ) {
+        let max = if limit == "concurrency" { "max" } else { "limit_max" };
+        let mut small = vec![(max, 6_u32.into())];
+        if limit != "concurrency" {
+            small.push(("limit_initial", 2_u32.into()));
+        }
+        if matches!(limit, "aimd" | "gradient2") {
+            small.push(("limit_min", 1_u32.into()));
+        }
+        let shares = Setting::Map(settings([("1", share.into()), ("2", share.into())]));
+        let parts = [("limit", part(limit, small)), ("shares", shares), ("share_by", by.into())];
+        let (first, second) = (run(&composition(&parts), place, &codes), run(&composition(&parts), place, &codes));
+        prop_assert_eq!(first, second);
     }
 
     #[test]

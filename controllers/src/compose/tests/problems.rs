@@ -52,8 +52,8 @@ fn a_rate_before_a_queue_and_a_queue_where_there_is_none() {
     let said = problem(Place::Stage, &[("limit", "fixed-rate".into()), ("queue", "codel".into())]);
     assert!(said.starts_with("limit: fixed-rate bounds what comes in, and codel lets jobs in as others end"), "{said}");
     assert_eq!(
-        problem(Place::Proxy, &[("queue", "codel".into())]),
-        "queue: there is no queue at scope proxy that codel could keep; its scope may be: per-stage, single"
+        problem(Place::Client, &[("queue", "codel".into())]),
+        "queue: there is no queue at scope client that codel could keep; its scope may be: per-stage, single, proxy"
     );
     assert_eq!(
         problem(Place::Stage, &[("select", "throttle".into())]),
@@ -93,7 +93,11 @@ fn a_preset_names_a_part_too() {
     let settings = composition(&[("queue", "folly".into())]);
     let catalogue = Catalogue::built_in();
     let factory = catalogue.check(catalogue.find("compose").unwrap(), None, &settings).unwrap();
-    assert!(factory.keeps_queue());
+    assert!(factory.keeps_queue() && factory.counts_workers(Place::Single));
+    let limited = composition(&[("limit", "gradient2".into()), ("queue", "folly".into())]);
+    let limited = catalogue.check(catalogue.find("compose").unwrap(), None, &limited).unwrap();
+    assert!(limited.keeps_queue(), "it waits for the limit, and in a stage for a worker too");
+    assert_eq!([Place::Single, Place::Stage].map(|place| limited.counts_workers(place)), [false, true]);
     assert_eq!(factory.setting("max"), Some(&1000_u32.into()), "the part's");
     assert_eq!(factory.setting("law"), Some(&"folly".into()));
 }

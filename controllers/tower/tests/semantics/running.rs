@@ -106,6 +106,9 @@ fn what_cannot_run_is_an_error_that_says_what_to_do() {
         "vegas.limit_max: 0 is not a whole number from 1 to 1000000"
     );
     assert!(said(AdmissionLayer::new("codel")).contains("set the layer's `capacity`"));
+    let queue = || policies::Compose::default().queue("codel");
+    assert!(said(AdmissionLayer::new(queue())).contains("or let a limit make the room"));
+    assert!(AdmissionLayer::new(queue().limit("vegas")).build().is_ok(), "nobody has to know the capacity");
     assert!(said(AdmissionLayer::new("thread-pool")).contains("it decides about no request"));
     assert!(said(AdmissionLayer::new("connections")).contains("a layer does not have"));
     assert!(said(AdmissionLayer::new("concurrency").shards(4)).contains("a number for all requests together"));

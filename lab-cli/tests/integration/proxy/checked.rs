@@ -62,6 +62,10 @@ fn what_a_policy_does_nothing_with_is_warned_of() {
         ("seda: {classes: 3}", "{header: X-Plan}", None),
         ("dagor: {business: class}", "{header: X-Plan}", Some("by itself makes none wait")),
         ("compose: {scope: single, select: {dagor: {business: class}}, queue: codel}", "{header: X-Plan}", None),
+        ("compose: {limit: gradient2, shares: {1: 1}}", "{header: X-Plan}", None),
+        ("compose: {limit: gradient2, shares: {1: 1}}", "none", Some("all requests are of class 0")),
+        ("class-queues: {}", "{header: X-Plan}", None),
+        ("compose: {limit: vegas, queue: fair-queue}", "none", Some("all requests are one customer's")),
         ("quota: {}", "none", Some("all requests are one customer's")),
         ("quota: {}", "none\nheaders: {trust_criticality: true}", None),
         (
@@ -77,6 +81,22 @@ fn what_a_policy_does_nothing_with_is_warned_of() {
             Some(warning) => assert!(err.contains("warning: ") && err.contains(warning), "{policy}: {err}"),
             None => assert_eq!(err, "", "{policy}"),
         }
+    }
+}
+
+#[test]
+fn a_queue_that_guesses_the_number_of_workers_is_warned_of() {
+    let backend = Backend::start();
+    let folder = tempfile::tempdir().expect("a folder");
+    for (policy, concurrency, guesses) in [
+        ("codel: {}", "", true),
+        ("codel: {}", "concurrency: 4\n", false),
+        ("compose: {queue: codel}", "", true),
+        ("compose: {limit: gradient2, queue: codel}", "", false),
+    ] {
+        let text = format!("to: ['{}']\npolicy: {{{policy}}}\n{concurrency}", backend.url());
+        let (code, _, err) = lab_proxy(&["--check", &written(folder.path(), &text)]);
+        assert_eq!((code, err.contains("lets 64 requests in")), (Some(0), guesses), "{policy}: {err}");
     }
 }
 
