@@ -50,6 +50,7 @@ static ALL: &[Library] = library! {
     "room-bursts" false None;
     "power-peak" false None;
     "compose" false None;
+    "paying-first" false None;
     "partial-search" false None;
     "subrequests" false None;
     "metastable" false None;
