@@ -65,7 +65,11 @@ fn what_a_policy_does_nothing_with_is_warned_of() {
         ("compose: {limit: gradient2, shares: {1: 1}}", "{header: X-Plan}", None),
         ("compose: {limit: gradient2, shares: {1: 1}}", "none", Some("all requests are of class 0")),
         ("class-queues: {}", "{header: X-Plan}", None),
-        ("compose: {limit: vegas, queue: fair-queue}", "none", Some("all requests are one customer's")),
+        (
+            "compose: {limit: vegas, queue: {fair-queue: {objective: 200ms}}}",
+            "none",
+            Some("all requests are one customer's"),
+        ),
         ("quota: {}", "none", Some("all requests are one customer's")),
         ("quota: {}", "none\nheaders: {trust_criticality: true}", None),
         (
