@@ -33,6 +33,8 @@ pub struct Ticket {
     arrival: bool,
     retry: bool,
     sent: Moment,
+    /// The time from which its answer counts, if it was read while it came.
+    readable: Moment,
 }
 
 /// A time that may not have come yet, no larger than one that has: a hundred thousand tickets wait.
@@ -173,6 +175,7 @@ impl Recorder {
             arrival,
             retry: intent.attempt > 0,
             sent: Moment::NOT_YET,
+            readable: Moment::NOT_YET,
         }
     }
 
@@ -237,6 +240,11 @@ impl Recorder {
         self.in_flight.begins(now);
     }
 
+    /// Notes that the answer which ends the request next was read while it came: it counts from this time.
+    pub fn streamed(&mut self, ticket: &mut Ticket, readable: Timestamp) {
+        ticket.readable = Moment(readable);
+    }
+
     /// Counts an answer with this status to the request, or to a hop of it; `bytes`: the length of its body.
     pub fn answered(&mut self, ticket: &Ticket, status: u16, bytes: u64) {
         self.raw.replies(ticket.cell).into_iter().for_each(|replies| replies.answered(status, bytes));
@@ -273,9 +281,10 @@ impl Recorder {
     }
 
     fn end_sent(&mut self, ticket: &Ticket, fate: Fate, sent: Timestamp, now: Timestamp) {
-        let mut response = now.since(ticket.intended);
+        let answered = ticket.readable.get().unwrap_or(now);
+        let mut response = answered.since(ticket.intended);
         // Cells of a type stand side by side, in the order of classes.
-        let late = now.since(ticket.wanted_at) > self.objectives[ticket.cell as usize % self.objectives.len()];
+        let late = answered.since(ticket.wanted_at) > self.objectives[ticket.cell as usize % self.objectives.len()];
         // A request still open at the end of the run stays in flight, and its time in flight ends here as its sojourn does.
         self.in_flight.ends(now, matches!(fate, Fate::InFlight | Fate::Unsent));
         self.raw.sojourn += now.since(sent);
@@ -295,7 +304,7 @@ impl Recorder {
                 }
                 let first_cell =
                     if ticket.retry { self.raw.cell_at(ticket.wanted_at, ticket.cell) } else { ticket.cell };
-                self.raw.answered(ticket.cell, response, (first_cell, now.since(ticket.wanted_at)));
+                self.raw.answered(ticket.cell, response, (first_cell, answered.since(ticket.wanted_at)));
                 self.raw.time(ticket.cell, TimeFamily::Service).record(now.since(sent));
                 self.window_response.record(response);
                 self.reports.answered(ticket.cell, response);

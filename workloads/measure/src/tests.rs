@@ -61,6 +61,21 @@ fn finish(recorder: Recorder) -> Report {
 }
 
 #[test]
+fn an_answer_that_streams_counts_from_the_time_that_its_host_names() {
+    let mut recorder = recorder();
+    for (readable, ended) in [(900, 5000), (1100, 1200)] {
+        let mut ticket = recorder.plan(1, intent(0, 0, at(0), 0), at(0));
+        recorder.sent(&mut ticket, at(100));
+        recorder.streamed(&mut ticket, at(readable));
+        recorder.end(ticket, Fate::Served, at(ended));
+    }
+    let measured = finish(recorder).total.measured;
+    assert_eq!((measured.served, measured.served_late), (1, 1));
+    let max = [&measured.response_time_ms, &measured.response_time_all_ms, &measured.service_time_ms].map(|of| of.max);
+    assert_eq!(max.map(|max| max.map(f64::round)), [Some(1100.0), Some(1100.0), Some(4900.0)]);
+}
+
+#[test]
 fn a_class_may_have_an_objective_of_its_own() {
     let class_objectives = [(Class(1), Duration::from_secs(3))].into();
     let mut recorder = Recorder::new(RecorderPlan { class_objectives, ..plan() }, &["read", "write"]);

@@ -286,6 +286,9 @@ impl<W: SimServer> Host<'_, W> {
     fn answered(&mut self, conn: ConnId, response: &Response) {
         let Some(waiting) = self.connections.get(conn).and_then(|state| state.waiting.take()) else { return };
         let PendingRequest { mut user, handle, .. } = waiting;
+        if !response.ahead.is_zero() {
+            self.pool.books.streamed(&mut user, self.now - response.ahead);
+        }
         let once = user.call().is_none_or(|call| call.connection == Habit::Once);
         if !once && !response.close {
             user.connection = Some(handle);

@@ -66,4 +66,6 @@ pub struct Response {
     pub body: String,
     /// True if the service closes the connection after the answer.
     pub close: bool,
+    /// How much sooner than its end an answer counts that is read while it comes.
+    pub ahead: Duration,
 }

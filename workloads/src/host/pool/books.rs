@@ -95,6 +95,11 @@ impl Books {
         }
     }
 
+    /// Notes that the answer to the user's request counts from this time, since it was read while it came.
+    pub fn streamed<C>(&mut self, user: &mut UserTask<C>, readable: Timestamp) {
+        user.open.iter_mut().for_each(|open| self.recorder.streamed(&mut open.ticket, readable));
+    }
+
     /// Counts that the user's kept connection was found closed before its request was written.
     pub fn resends<C>(&mut self, user: &UserTask<C>) {
         user.open.iter().for_each(|open| self.recorder.resent(&open.ticket));
