@@ -37,6 +37,7 @@ async fn open(task: &TaskSpec, clock: ServiceClock) -> Opened {
             let law = Law::of(emulated)?.at_speed(task.speed)?;
             Emulated::new(law, emulated, seed, clock)
         }
+        App::Generation(_) => return Err(ServeError::Service("tokens are generated in virtual time alone".into())),
     })
 }
 

@@ -1,5 +1,6 @@
 //! Synthetic services without their work: laws of service times, servers, stage graphs.
 
+mod batch;
 mod law;
 pub mod server_model;
 
@@ -8,6 +9,7 @@ use spec::{
     graph::{Graph, Role},
 };
 
+pub use batch::{SequenceTokens, TokenBatch};
 pub use law::{Law, LawError};
 
 /// The value of the degraded mark for the cheapest answer that an emulated service can give.

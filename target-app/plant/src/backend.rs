@@ -2,11 +2,12 @@
 
 use std::{fmt, time::Duration};
 
-use controllers::{Class, Kind, Timestamp};
+use controllers::{Class, JobId, Kind, Timestamp};
 use http::request::Parts;
 use service_core::{
     request::DEGRADED,
     route::{Route, WorkError},
+    synthetic::{SequenceTokens, TokenBatch},
 };
 use spec::{WorkSpec, graph::Graph};
 use workloads::{persona::Call, sim::Response};
@@ -44,6 +45,16 @@ pub trait Backend: fmt::Debug + Send {
     /// more.
     fn slowdown(&self) -> Vec<f64> {
         Vec::new()
+    }
+
+    /// The batch in which its requests are worked on, if it generates tokens: their steps say what that costs at best.
+    fn batch(&self) -> Option<TokenBatch<JobId>> {
+        None
+    }
+
+    /// The tokens of a request, if it generates any.
+    fn tokens(&self, _: Draws) -> Option<SequenceTokens> {
+        None
     }
 
     /// The route of a request.

@@ -24,6 +24,7 @@ use super::{
     cpu::CpuModel,
     error::PlantError,
     fault::Faults,
+    generation::PlantGeneration,
     in_flight::Requests,
     listener::Listener,
     mail::PlantMail,
@@ -108,13 +109,15 @@ impl Plant {
             // jobs share a server.
             let best = if backend.slowdown().is_empty() { None } else { backend.pools().first().copied() };
             let workers = sites.workers();
-            let at_once = if plan.waits { workers } else { best.unwrap_or(cores).min(workers) };
+            let at_once =
+                if plan.waits || backend.batch().is_some() { workers } else { best.unwrap_or(cores).min(workers) };
             let servers = cores.min(workers);
             sites.seat_bound(&Resolved::bound(bound)?, Foresight::Service { servers, at_once });
         }
         Ok(Self {
             costs: of_the_wire(spec, plan),
             cpu: CpuModel::new(cores, plan.speed.unwrap_or(1.0), &backend.pools(), &backend.slowdown()),
+            batch: backend.batch(),
             listener: Listener::new(backlog, spec.edge.clone()),
             requests: Requests { rooms, load, ..Requests::default() },
             intake: Intake::new(classification),
@@ -188,7 +191,7 @@ impl PlantSites {
 /// unless the plan says otherwise.
 fn of_the_wire(spec: &TargetSpec, plan: &PlantPlan) -> PlantSpec {
     match spec.app {
-        App::Emulated(_) if !plan.wire => PlantSpec {
+        App::Emulated(_) | App::Generation(_) if !plan.wire => PlantSpec {
             accept_ms: 0.0,
             read_ms: 0.0,
             refuse_ms: 0.0,
@@ -198,7 +201,7 @@ fn of_the_wire(spec: &TargetSpec, plan: &PlantPlan) -> PlantSpec {
             idle_ms: 0.0,
             ..plan.costs.clone()
         },
-        App::Emulated(_) | App::Arashi { .. } | App::Checksum(_) => plan.costs.clone(),
+        App::Emulated(_) | App::Generation(_) | App::Arashi { .. } | App::Checksum(_) => plan.costs.clone(),
     }
 }
 
@@ -218,6 +221,10 @@ fn backend(spec: &TargetSpec, plan: &PlantPlan) -> Result<(Box<dyn Backend>, u32
             let EmulatedSpec { servers, discipline, .. } = *emulated;
             let (law, graph) = (Law::of(emulated)?, typed_graph(emulated));
             (Box::new(PlantEmulated { law, graph, servers, discipline, seed }), servers)
+        }
+        App::Generation(tokens) => {
+            let workers = spec.stage(PlantGeneration::STAGE).workers;
+            (Box::new(PlantGeneration { spec: *tokens, workers, seed }), 1)
         }
     })
 }

@@ -22,6 +22,8 @@ pub struct Step {
 pub(super) enum Task {
     /// A step of a job.
     Job(JobId),
+    /// A step of all jobs whose tokens are generated together.
+    Batch,
     /// Reading a request (and accepting its connection, if it is the first).
     Read(Box<SimRequest>),
     /// Policing a request that has been read.

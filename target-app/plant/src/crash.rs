@@ -2,7 +2,7 @@
 //! Conclusions: "tasks eventually run out of memory and crash").
 
 use controllers::{JobId, Outcome};
-use service_core::{load_report::LoadMeter, request::LedgerEnding};
+use service_core::{load_report::LoadMeter, request::LedgerEnding, synthetic::TokenBatch};
 use spec::plant::{PlantSpec, ms};
 use workloads::sim::SimRequest;
 
@@ -53,9 +53,10 @@ impl Plant {
         let PolicingQueue { waiting, .. } = std::mem::take(&mut self.requests.policing);
         let read = self.cpu.clear(cx.now()).into_iter().filter_map(|task| match task {
             Task::Read(asked) | Task::Policing(asked) => Some(asked),
-            Task::Job(_) | Task::Refusal(_) | Task::Upkeep => None,
+            Task::Job(_) | Task::Batch | Task::Refusal(_) | Task::Upkeep => None,
         });
         read.chain(waiting).for_each(|asked| self.lose_unread(&asked));
+        self.batch.iter_mut().for_each(TokenBatch::clear);
         self.break_connections(cx);
         let ids: Vec<JobId> = self.requests.in_flight.ids().collect();
         self.faults.crashes.lost = ids.len();

@@ -19,7 +19,7 @@ pub struct Foreseen {
     pub kind: Kind,
     /// All work.
     pub total: Duration,
-    /// The longest part that one server must do alone.
+    /// The longest part that one server must do alone before the answer is due: less than all where the rest may follow.
     pub longest: Duration,
 }
 
@@ -58,17 +58,22 @@ impl Plant {
         let head = head_of(call);
         let kind = self.backend.route(&head).kind;
         let class = self.intake.tags(&facts_of(&head, call, user, None), kind, Timestamp::ZERO).class;
-        let steps = self.backend.steps(kind, class, Draws { key, user }, 1.0);
-        Foreseen::one(kind, steps.iter().map(|step| step.demand).sum())
+        let draws = Draws { key, user };
+        let total = self.backend.steps(kind, class, draws, 1.0).iter().map(|step| step.demand).sum();
+        let batch = self.batch.as_ref().zip(self.backend.tokens(draws));
+        // In time with its first token, on a place that has its part of the server.
+        let longest = batch.map(|(batch, tokens)| batch.first_token(tokens).div_f64(batch.places()));
+        Foreseen { longest: longest.unwrap_or(total), ..Foreseen::one(kind, total) }
     }
 
-    /// The service's servers, at their speed without faults.
+    /// The service's servers, at their speed without faults. Places in a batch are servers that share the speed of one.
     #[must_use]
     pub fn servers(&self) -> Servers {
-        let (fastest, workers) = (self.cpu.usual_speed(), self.sites.workers());
+        let (usual, workers) = (self.cpu.usual_speed(), self.sites.workers());
+        let fastest = self.batch.as_ref().map_or(usual, |batch| usual / batch.places());
         // Cores for which there are no workers read and refuse without taking anything from them.
         let costs = if workers >= self.cpu.count() { [self.costs.read_ms, self.costs.refuse_ms] } else { [0.0; 2] };
         let [read, refuse] = costs.map(|ms| Duration::from_secs_f64(ms / 1e3));
-        Servers { speed: f64::from(self.cpu.count().min(workers)) * fastest, fastest, workers, read, refuse }
+        Servers { speed: f64::from(self.cpu.count().min(workers)) * usual, fastest, workers, read, refuse }
     }
 }

@@ -71,6 +71,8 @@ pub(super) struct InFlight {
     /// The work done for it so far.
     pub(super) cost: Duration,
     pub(super) answer: PlannedAnswer,
+    /// The time from which the reader of an answer that streams was never kept waiting.
+    pub(super) readable: Option<Timestamp>,
     /// True if its client is gone.
     pub(super) gone: bool,
     /// True for a health check, which goes no further than dispatch, and is in no ledger of requests.

@@ -19,6 +19,7 @@ mod event;
 mod fault;
 mod foreseen;
 mod gauges;
+mod generation;
 mod listener;
 
 mod build;

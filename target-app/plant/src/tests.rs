@@ -21,6 +21,7 @@ use super::*;
 
 mod crash;
 mod draws;
+mod generation;
 mod oracle;
 mod policing;
 mod waiting_room;

@@ -82,6 +82,7 @@ impl Plant {
             steps: if check { VecDeque::new() } else { self.foreseen(&offer, route.kind, draws, cx.now()) },
             cost: Duration::ZERO,
             answer: PlannedAnswer::Full,
+            readable: None,
             gone,
             check,
             work: None,
@@ -293,8 +294,11 @@ impl Plant {
         }
     }
 
-    /// Lets an idle worker take a batch. False if there is no job or no worker.
-    fn start_worker(&mut self, stage: usize, cx: &mut dyn PlantContext) -> bool {
+    /// Lets an idle worker take a batch. False if there is no job, no worker, or no room where tokens are generated.
+    pub(super) fn start_worker(&mut self, stage: usize, cx: &mut dyn PlantContext) -> bool {
+        if self.batch.as_ref().is_some_and(|batch| !batch.takes()) {
+            return false;
+        }
         let WorkerStep::Batch(batch) = self.sites.stages[stage].site.take() else { return false };
         let jobs = u32::try_from(batch.len()).unwrap_or(u32::MAX);
         let worker = Worker { stage, batch, under_way: None, jobs, began: cx.now() };
@@ -351,7 +355,12 @@ impl Plant {
         if request.steps.is_empty() {
             request.steps.push_back(Step { pool: None, demand: Duration::ZERO });
         }
-        self.cpu.start(now, id, request.steps[0]);
+        let draws = Draws { key: request.asked.key, user: request.asked.user };
+        let tokens = self.backend.tokens(draws).filter(|_| !request.steps[0].demand.is_zero());
+        match self.batch.as_mut().zip(tokens) {
+            Some((batch, tokens)) => batch.add(id, tokens),
+            None => self.cpu.start(now, id, request.steps[0]),
+        }
     }
 
     /// Takes a task that the cores have finished.
@@ -361,11 +370,12 @@ impl Plant {
             Task::Policing(asked) => self.policed(asked, cx),
             Task::Refusal(refused) => self.send_refusal(*refused, cx),
             Task::Job(id) => self.step_done(id, cx),
+            Task::Batch => self.end_step_of_batch(cx),
             Task::Upkeep => {}
         }
     }
 
-    fn step_done(&mut self, id: JobId, cx: &mut dyn PlantContext) {
+    pub(super) fn step_done(&mut self, id: JobId, cx: &mut dyn PlantContext) {
         let Some(request) = self.requests.in_flight.get_mut(id) else { return };
         let Some(step) = request.steps.pop_front() else { return };
         // In the time of the plant's own servers, which may be slower than others.
@@ -426,10 +436,11 @@ impl Plant {
         self.turn_stage(stage, cx);
         let note = request::note_of_reply(self.leave_dispatch(id, outcome, cost, cx), note);
         if let Some(request) = self.requests.in_flight.get(id) {
-            let response = match &end {
+            let mut response = match &end {
                 None => self.backend.answer(&request.asked.call, request.answer.less(), cx.now()),
                 Some(end) => bare(end.status()),
             };
+            response.ahead = request.readable.map_or(Duration::ZERO, |readable| cx.now().since(readable));
             let end = end.unwrap_or(RequestEnd::Answered(response.status));
             self.turn_back(id, reply_to(response, &end, note), &end, Duration::ZERO, cx);
         }

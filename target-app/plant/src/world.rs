@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use controllers::{Note, Reason, Refusal, Timestamp, site::LoadReading};
+use controllers::{JobId, Note, Reason, Refusal, Timestamp, site::LoadReading};
 use service_core::{
     events::EventReader,
     ledger::Ledgers,
     request::{self, Intake, RequestEnd},
+    synthetic::TokenBatch,
 };
 use spec::{HealthChecks, fault::FaultKind, plant::PlantSpec};
 use workloads::sim::{ConnId, Cx, Response, SimClient, SimRequest, SimServer, SynResult};
@@ -22,6 +23,8 @@ pub struct Plant {
     pub(super) backend: Box<dyn Backend>,
     pub(super) costs: PlantSpec,
     pub(super) cpu: CpuModel,
+    /// The requests whose answers are generated together, one step after another.
+    pub(super) batch: Option<TokenBatch<JobId>>,
     pub(super) listener: Listener,
     pub(super) sites: PlantSites,
     pub(super) requests: Requests,
@@ -52,10 +55,14 @@ impl Plant {
         self.backend.set_work(work)
     }
 
-    /// The load that its sites see. Connections and requests take memory in a plant, nothing else does.
+    /// The load that its sites see. Connections and requests take memory in a plant, or tokens where these are generated.
     pub(super) fn meter(&self) -> LoadReading {
         let PlantSpec { memory_mb, .. } = self.costs;
-        let memory = if memory_mb > 0.0 { (self.memory_kb() / (memory_mb * 1e3)).min(1.0) } else { 0.0 };
+        let memory = match &self.batch {
+            Some(batch) => batch.memory(),
+            None if memory_mb > 0.0 => (self.memory_kb() / (memory_mb * 1e3)).min(1.0),
+            None => 0.0,
+        };
         // Slow cores are busy for longer with the same work.
         LoadReading { used: self.cpu.used(), cpus: f64::from(self.cpu.count()) * self.cpu.usual_speed(), memory }
     }
@@ -64,6 +71,7 @@ impl Plant {
     pub(super) fn settle(&mut self, cx: &mut dyn PlantContext) {
         self.look_at_memory(cx);
         self.start_workers(cx);
+        self.begin_step_of_batch(cx);
         if let Some((at, plan)) = self.cpu.plan() {
             cx.plan(at, Event::Cores(plan));
         }

@@ -3,6 +3,7 @@
 pub mod autoscale;
 pub mod choice;
 pub mod fault;
+mod generation;
 pub mod graph;
 pub mod measured_service;
 pub mod plant;
@@ -16,6 +17,7 @@ pub mod token;
 pub mod waiting_room;
 pub mod wire;
 
+pub use generation::GenerationSpec;
 pub use target::{
     App, ArashiSpec, ChecksumSpec, ConnectionSpec, Discipline, Durability, EdgeSpec, EmulatedSpec, HealthChecks,
     ServiceTime, StageSpec, TargetSpec, WorkSpec,

@@ -14,7 +14,7 @@ use controllers::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{token::Token, waiting_room::RoomsSpec};
+use crate::{generation::GenerationSpec, token::Token, waiting_room::RoomsSpec};
 
 /// A whole target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -133,6 +133,8 @@ pub enum App {
     Checksum(ChecksumSpec),
     /// Answers after an emulated service time.
     Emulated(EmulatedSpec),
+    /// Generates tokens, in virtual time alone.
+    Generation(GenerationSpec),
 }
 
 /// How the web-mail service works.
