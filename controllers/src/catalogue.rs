@@ -50,6 +50,7 @@ static ALL: &[Entry] = &[
     modern::DEADLINE,
     modern::FAIR_QUEUE,
     modern::DAGOR,
+    modern::SATURATION,
     cataclysm::SENTRY,
     cataclysm::NUCLEUS,
     headway::HEADWAY,

@@ -19,7 +19,7 @@ pub(super) const SHELVES: [Shelf; 6] = [
     },
     Shelf {
         title: "By importance, customer or cost",
-        names: &["fair-queue", "utilization", "dont-retry", "dagor", "quota", "sre", "sentry"],
+        names: &["fair-queue", "utilization", "dont-retry", "dagor", "quota", "sre", "sentry", "saturation"],
     },
     Shelf { title: "On the senders' side", names: &["throttle", "retry-budget", "sre-client"] },
     Shelf { title: "Research baselines", names: &["pid", "mm1", "queue-threshold", "red", "sessions"] },
