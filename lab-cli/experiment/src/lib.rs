@@ -13,6 +13,7 @@ mod costs;
 mod exported_metrics;
 pub mod fields;
 mod figure;
+mod generation;
 pub mod hindsight;
 mod keys;
 pub mod library;

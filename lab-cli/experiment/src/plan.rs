@@ -134,6 +134,7 @@ impl Experiment {
             AppPlan::Arashi(_) | AppPlan::Checksum(_) => None,
             AppPlan::Own(_) => self.simulation.costs.service.as_ref().and_then(MeasuredService::capacity),
             AppPlan::Emulated(emulated) => emulated.capacity(self.work_stage().workers),
+            AppPlan::Generation(tokens) => tokens.capacity(self.work_stage().workers),
             AppPlan::Tree(tree) => tree.capacity(),
         }
     }
@@ -142,7 +143,8 @@ impl Experiment {
     pub fn virtual_only(&self) -> bool {
         let is_autoscaled = matches!(&self.target.app, AppPlan::Tree(tree) if tree.is_autoscaled());
         let has_jitter = self.arms.iter().any(|arm| arm.jitter.is_some());
-        self.simulation.only || is_autoscaled || self.rooms_in_virtual_time() || has_jitter
+        let generates = matches!(self.target.app, AppPlan::Generation(_));
+        self.simulation.only || is_autoscaled || generates || self.rooms_in_virtual_time() || has_jitter
     }
 
     /// True if an arm has waiting rooms that a live run cannot have: several, or one before several services.
@@ -256,6 +258,7 @@ impl Experiment {
     /// Parts of the experiment that a run in virtual time leaves out.
     pub fn virtual_cautions(&self) -> Vec<String> {
         let mut all = if let AppPlan::Tree(tree) = &self.target.app { tree.virtual_cautions() } else { Vec::new() };
+        all.extend(self.target.app.said_of_times());
         all.extend(self.slower_workers());
         all.extend(self.void_twins());
         all

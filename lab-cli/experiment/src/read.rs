@@ -63,6 +63,7 @@ table! {
     pub(super) struct ObjectiveKeys as "Objective" {
         percentile: f64 = number(1.0..=99.9).or(90.0), "The percentile of response times that the objective is about";
         response_time: Option<Duration> = time(TIMES).wanted("1s"), "Longest response time of a good answer";
+        tokens_per_s: Option<f64> = number(0.1..=10_000.0).example("10"), "Tokens a second at which people read, for `target.app: generation`: the response time of an answer is then that after which they can begin and need not wait for any token. Without it, it is the time to the first token";
         classes: BTreeMap<Class, f64> = by::<BTreeMap<String, DurationText>, _>(class_objectives).example("{1: 5s}"), "The same for classes with an objective of their own, by which goodput counts them; policies know the one of all";
     }
 
@@ -187,7 +188,7 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
     let simulation =
         simulation::simulation(fields.node("virtual"), target.as_ref().map(|target| &target.app), problems);
     let parts = name.zip(objective).zip(target).zip(users);
-    let Some((((name, (objective, class_objectives)), target), mut users)) = parts else {
+    let Some((((name, (objective, class_objectives, pace)), mut target), mut users)) = parts else {
         thresholds::check_alone(&fields);
         return None;
     };
@@ -196,6 +197,12 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
     }
     check_service(&target, &users, &fields);
     check_objectives(&class_objectives, &users, &fields);
+    let own = arms.iter_mut().filter_map(|arm| arm.own_target.as_mut()).map(|own| &mut own.target);
+    let streams = own.chain([&mut target]).fold(false, |_, target| target.app.is_read_at(pace));
+    if pace.is_some() && !streams {
+        let hint = "leave out tokens_per_s: only target.app: generation has tokens";
+        fields.problem("objective", "answers of this target do not come in tokens", hint);
+    }
     for arm in &mut arms {
         arm.client = arm.client.take().or_else(|| users.client.clone());
     }
@@ -273,11 +280,12 @@ fn name(fields: &Fields<'_>) -> Option<String> {
     Some(name)
 }
 
-/// Reads the objective of all, and those of classes.
-fn objective(fields: &Fields<'_>) -> Option<(LatencyObjective, BTreeMap<Class, f64>)> {
+/// Reads the objective of all, those of classes, and the pace at which answers are read that come in tokens.
+fn objective(fields: &Fields<'_>) -> Option<(LatencyObjective, BTreeMap<Class, f64>, Option<f64>)> {
     fields.wanted("objective", "{percentile: 90, response_time: 1s}")?;
-    let ObjectiveKeys { percentile, response_time: time, classes } = fields.table::<ObjectiveKeys>("objective")?;
-    Some((LatencyObjective { percentile, response_time_ms: time?.as_secs_f64() * 1e3 }, classes))
+    let ObjectiveKeys { percentile, response_time: time, tokens_per_s, classes } =
+        fields.table::<ObjectiveKeys>("objective")?;
+    Some((LatencyObjective { percentile, response_time_ms: time?.as_secs_f64() * 1e3 }, classes, tokens_per_s))
 }
 
 /// Reads `classes: {1: 5s}`, in milliseconds.

@@ -54,6 +54,7 @@ pub fn target_spec(
         },
         AppPlan::Checksum(page) => spec::App::Checksum(page.clone()),
         AppPlan::Emulated(emulated) => spec::App::Emulated(emulated.clone()),
+        AppPlan::Generation(tokens) => spec::App::Generation(*tokens),
         // In a plant alone: live it is behind the lab's proxy ([`crate::plan::OwnService`]).
         AppPlan::Own(_) => return plant_of_own(experiment, arm, seed),
         // Who starts a tree takes [`tree_spec`]; of one target there is only the first service.

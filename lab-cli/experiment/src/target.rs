@@ -11,6 +11,7 @@ use spec::{ArashiSpec, ChecksumSpec, ConnectionSpec, Durability, HealthChecks, S
 use super::{
     client::{criticality_by_class, criticality_of_all},
     fields::{Fields, count_in, join},
+    generation::{GenerationKeys, SEQUENCES, generation},
     keys::{Table, by, choice, count, first_of, flag, free, keys_of, names, number, table, table_or_default, time},
     load::TIMES,
     mail::Mail,
@@ -35,6 +36,7 @@ pub(super) enum AppName {
     Checksum,
     Emulated,
     Tree,
+    Generation,
     #[schemars(skip)]
     Own,
 }
@@ -44,6 +46,7 @@ const APPS: &[(&str, AppName)] = &[
     ("checksum", AppName::Checksum),
     ("emulated", AppName::Emulated),
     ("tree", AppName::Tree),
+    ("generation", AppName::Generation),
 ];
 
 /// Name of a service of one's own where keys say whose they are.
@@ -54,12 +57,13 @@ const OF_PROXY: [&str; 4] = ["class", "criticality", "waiting_room", "retry_afte
 table! {
     /// What is measured.
     pub(super) struct TargetKeys as "Target" {
-        app: Option<AppName> = choice::<_, AppName>(APPS).shared(), "The service: web mail, a service with adjustable quality, service times by a law, or several emulated services that call each other ([Several services](#several-services))";
+        app: Option<AppName> = choice::<_, AppName>(APPS).shared(), "The service: web mail, a service with adjustable quality, service times by a law, several emulated services that call each other ([Several services](#several-services)), or, in virtual time alone, [token generation](#token-generation)";
         arashi = keys_of::<ArashiKeys>("arashi");
         checksum = keys_of::<ChecksumKeys>("checksum");
         answer = keys_of::<AnswerKeys>("checksum, emulated");
         emulated = keys_of::<EmulatedKeys>("emulated");
         tree = keys_of::<TreeKeys>("tree");
+        generation = keys_of::<GenerationKeys>("generation");
         own = keys_of::<OwnService>(OWN);
         pool = keys_of::<PoolKeys>("");
         stages = free::<BTreeMap<String, StageKeys>>().example("{search: {workers: 1}}"), "Stages that differ from the others, by name";
@@ -192,6 +196,7 @@ fn usual_stage(app: Option<AppName>) -> StageSpec {
     let usual = StageSpec::default();
     match app {
         Some(AppName::Emulated | AppName::Tree) => StageSpec { batch: 1, ..usual },
+        Some(AppName::Generation) => StageSpec { workers: SEQUENCES, batch: 1, ..usual },
         _ => usual,
     }
 }
@@ -231,6 +236,7 @@ fn app(name: AppName, fields: &Fields<'_>, stage_defaults: &StageSpec) -> Option
         }
         AppName::Emulated => AppPlan::Emulated(emulated(fields, answer_bytes(1024))?),
         AppName::Tree => AppPlan::Tree(super::tree::tree(fields, stage_defaults)?),
+        AppName::Generation => AppPlan::Generation(generation(fields)?),
         AppName::Own => AppPlan::Own(own_service(fields)?),
     })
 }

@@ -97,7 +97,10 @@ fn targets(names: &[String]) -> Result<Vec<Experiment>, Failure> {
         };
         for mut experiment in of_name {
             let app = |experiment: &Experiment| std::mem::discriminant(&experiment.target.app);
-            if matches!(experiment.target.app, AppPlan::Emulated(_) | AppPlan::Tree(_) | AppPlan::Own(_)) {
+            if matches!(
+                experiment.target.app,
+                AppPlan::Emulated(_) | AppPlan::Generation(_) | AppPlan::Tree(_) | AppPlan::Own(_)
+            ) {
                 let why = format!("{name}: an emulated service takes the times that its experiment says");
                 return Err(Failure::usage(why));
             }

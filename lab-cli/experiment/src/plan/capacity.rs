@@ -38,7 +38,9 @@ impl Experiment {
                 Hindrance::at(faults.iter().filter(|fault| fault.hits_task(service, task)), moment)
             }),
             // How many of their requests are worked on side by side is not known.
-            AppPlan::Arashi(_) | AppPlan::Checksum(_) | AppPlan::Own(_) => Some(usual * of_all.share()),
+            AppPlan::Arashi(_) | AppPlan::Checksum(_) | AppPlan::Generation(_) | AppPlan::Own(_) => {
+                Some(usual * of_all.share())
+            }
         }
     }
 
@@ -52,7 +54,7 @@ impl Experiment {
         match &self.target.app {
             AppPlan::Emulated(emulated) => vec![("work", emulated, self.work_stage())],
             AppPlan::Tree(tree) => tree.services.iter().map(|of| (of.name.as_str(), &of.emulated, &of.stage)).collect(),
-            AppPlan::Arashi(_) | AppPlan::Checksum(_) | AppPlan::Own(_) => Vec::new(),
+            AppPlan::Arashi(_) | AppPlan::Checksum(_) | AppPlan::Generation(_) | AppPlan::Own(_) => Vec::new(),
         }
     }
 

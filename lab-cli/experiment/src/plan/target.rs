@@ -6,8 +6,8 @@ use controllers::{Class, ClassRule, Criticality, catalogue::PolicySpec};
 use serde::{Deserialize, Serialize};
 use service_core::synthetic::{checksum_graph, emulated_graph, typed_graph};
 use spec::{
-    ArashiSpec, ChecksumSpec, ConnectionSpec, EmulatedSpec, HealthChecks, StageSpec, WorkSpec, graph::Graph,
-    waiting_room::RoomsSpec,
+    ArashiSpec, ChecksumSpec, ConnectionSpec, EmulatedSpec, GenerationSpec, HealthChecks, StageSpec, WorkSpec,
+    graph::Graph, waiting_room::RoomsSpec,
 };
 
 use super::{Mail, OwnService, Tree};
@@ -51,6 +51,8 @@ pub enum AppPlan {
     Checksum(ChecksumSpec),
     /// Emulated service times.
     Emulated(EmulatedSpec),
+    /// Token generation, in virtual time alone.
+    Generation(GenerationSpec),
     /// Several services with emulated service times that call each other.
     Tree(Tree),
     /// A service that is not the lab's, behind the lab's proxy.
@@ -102,6 +104,23 @@ pub enum Work {
 }
 
 impl AppPlan {
+    /// Notes the pace at which people read what is generated. False: nothing is.
+    pub(crate) fn is_read_at(&mut self, tokens_per_s: Option<f64>) -> bool {
+        let Self::Generation(tokens) = self else { return false };
+        tokens.tokens_per_s = tokens_per_s;
+        true
+    }
+
+    /// Meaning of response times, where it is not the time to the end of an answer.
+    pub(super) fn said_of_times(&self) -> Option<String> {
+        let Self::Generation(tokens) = self else { return None };
+        let later = match tokens.tokens_per_s {
+            Some(pace) => format!("or to later ones, where people who read {pace} a second have to wait for these"),
+            None => "however slowly the others come (objective.tokens_per_s)".to_owned(),
+        };
+        Some(format!("target.app: generation: response times are those to the first token, {later}"))
+    }
+
     /// Graph of its request types and stages.
     pub fn graph(&self) -> Graph {
         match self {
@@ -110,7 +129,7 @@ impl AppPlan {
             Self::Emulated(emulated) => typed_graph(emulated),
             // Every service of a tree has the same stages.
             // One that is not the lab's shows nothing of itself: to policies it is one stage.
-            Self::Tree(_) | Self::Own(_) => emulated_graph(),
+            Self::Tree(_) | Self::Generation(_) | Self::Own(_) => emulated_graph(),
         }
     }
 }

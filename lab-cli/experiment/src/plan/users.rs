@@ -49,11 +49,12 @@ pub struct UsersPlan {
 }
 
 impl UsersPlan {
-    /// Nothing that is sent to a service depends on its answers.
+    /// Nothing that is sent to a service depends on its answers, and requests cost what they cost by themselves.
     pub(crate) fn is_open(&self, app: &AppPlan) -> bool {
         // A user of one request that is told to log in again leaves.
         let gives_in = |trouble: &FailureRule| matches!(trouble, FailureRule::Login { .. } | FailureRule::Leave);
-        gives_in(&self.behaviour.on_reject) && gives_in(&self.behaviour.on_failure) && self.wants_openly(app)
+        let alone = !matches!(app, AppPlan::Generation(_));
+        alone && gives_in(&self.behaviour.on_reject) && gives_in(&self.behaviour.on_failure) && self.wants_openly(app)
     }
 
     /// First attempts do not depend on answers, though repetitions may.
@@ -68,7 +69,7 @@ impl UsersPlan {
         self.phases.iter().flat_map(|phase| &phase.loads).all(one)
             && !self.behaviour.patience.as_ref().is_some_and(|patience| patience.reload)
             && matches!(self.model, Model::Url { .. })
-            && matches!(app, AppPlan::Emulated(_) | AppPlan::Checksum(_) | AppPlan::Tree(_))
+            && matches!(app, AppPlan::Emulated(_) | AppPlan::Generation(_) | AppPlan::Checksum(_) | AppPlan::Tree(_))
     }
 }
 

@@ -165,7 +165,11 @@ pub fn measure(
                 sinks.note("preparing mail (seconds the first time, then kept)");
                 Some(Corpus::prepare(&arashi.mail)?)
             }
-            AppPlan::Checksum(_) | AppPlan::Emulated(_) | AppPlan::Tree(_) | AppPlan::Own(_) => None,
+            AppPlan::Checksum(_)
+            | AppPlan::Emulated(_)
+            | AppPlan::Generation(_)
+            | AppPlan::Tree(_)
+            | AppPlan::Own(_) => None,
         };
         for turn in 1..=request.repeat {
             let loads = if corpus.is_some() { MAIL_LOADS } else { CHECKSUM_LOADS };
@@ -317,7 +321,11 @@ impl Bench<'_> {
     fn connections(&self) -> u32 {
         match &self.experiment.target.app {
             AppPlan::Arashi(arashi) => arashi.spec.connections,
-            AppPlan::Checksum(_) | AppPlan::Emulated(_) | AppPlan::Tree(_) | AppPlan::Own(_) => 0,
+            AppPlan::Checksum(_)
+            | AppPlan::Emulated(_)
+            | AppPlan::Generation(_)
+            | AppPlan::Tree(_)
+            | AppPlan::Own(_) => 0,
         }
     }
 

@@ -37,7 +37,11 @@ impl Run<'_> {
                 self.note("preparing mail (seconds the first time, then kept)")?;
                 Some(Corpus::prepare(&arashi.mail)?)
             }
-            AppPlan::Checksum(_) | AppPlan::Emulated(_) | AppPlan::Tree(_) | AppPlan::Own(_) => None,
+            AppPlan::Checksum(_)
+            | AppPlan::Emulated(_)
+            | AppPlan::Generation(_)
+            | AppPlan::Tree(_)
+            | AppPlan::Own(_) => None,
         };
         let capacity = match (&experiment.target.app, &corpus) {
             (AppPlan::Arashi(ArashiPlan { work: Work::Capacity(wanted), .. }), Some(corpus)) => {

@@ -50,10 +50,14 @@ impl VirtualSetup {
         let accounts = resolve::accounts(&experiment.target.app);
         let folders = match &experiment.target.app {
             AppPlan::Arashi(arashi) => arashi.mail.corpus().folders(),
-            AppPlan::Checksum(_) | AppPlan::Emulated(_) | AppPlan::Tree(_) | AppPlan::Own(_) => Vec::new(),
+            AppPlan::Checksum(_)
+            | AppPlan::Emulated(_)
+            | AppPlan::Generation(_)
+            | AppPlan::Tree(_)
+            | AppPlan::Own(_) => Vec::new(),
         };
         let simulation = &experiment.simulation;
-        let emulated = matches!(experiment.target.app, AppPlan::Emulated(_) | AppPlan::Own(_));
+        let emulated = matches!(experiment.target.app, AppPlan::Emulated(_) | AppPlan::Generation(_) | AppPlan::Own(_));
         let plan = PlantPlan {
             costs: if emulated { simulation.emulated_costs() } else { simulation.costs.clone() },
             wire: emulated,
