@@ -142,7 +142,7 @@ macro_rules! suite {
     };
 }
 
-/// Scenarios of the suite. Their numbers leave room for those that wait for keys.
+/// Scenarios of the suite.
 static SUITE: &[Library] = suite! {
     "step" "01-step";
     "ramp" "02-ramp";
@@ -174,6 +174,7 @@ static SUITE: &[Library] = suite! {
     "slow-node" "27-slow-node";
     "failing-node" "27b-failing-node";
     "bursts" "28-bursts";
+    "token-generation" "29-token-generation";
     "cold-overload" "30-cold-overload";
     "long-overload" "31-long-overload";
     "two-doors" "32-two-doors";

@@ -12,6 +12,9 @@
 //! Not for that number there is the work of reading each request and of refusing those that are not served: it comes first. Each
 //! request is charged both as it comes, and one that is served gets the refusal back.
 //!
+//! Where answers stream, and are in time with their beginning, the rest of the work follows when they are due: each of the servers may be at
+//! the rest of one by then.
+//!
 //! A run is finite, and one of its policies may be lucky: by how much is stated beside the bound ([`BlindBound::by_chance`]).
 
 use std::{collections::BTreeMap, time::Duration};
@@ -69,6 +72,8 @@ struct Sizes {
     variance: f64,
     /// The largest share of a group that is in time alone.
     in_time: f64,
+    /// Mean work that may follow when the answer is due, since it streams.
+    rest: f64,
 }
 
 impl Sizes {
@@ -91,8 +96,10 @@ impl Sizes {
         let mean = all.mean();
         let within = groups.values().map(|of| (of.squares - of.count * of.mean().powi(2)).max(0.0)).sum::<f64>();
         let in_time = groups.values().map(|of| of.possible / of.count).fold(0.0, f64::max);
+        let rest = |arrival: &Arrival| arrival.work[service].total.saturating_sub(arrival.work[service].longest);
+        let rest = load.all.iter().map(|(_, arrival)| rest(arrival).as_nanos() as f64).sum::<f64>() / all.count;
         let means = groups.into_iter().map(|(group, of)| (group, of.mean())).collect();
-        (mean > 0.0).then(|| Self { service, means, mean, variance: within / all.count, in_time })
+        (mean > 0.0).then(|| Self { service, means, mean, variance: within / all.count, in_time, rest })
     }
 
     fn bound(&self, load: &PhaseLoad<'_>, Service { supply, tasks }: &Service) -> BlindBound {
@@ -101,10 +108,13 @@ impl Sizes {
         let [read, refuse] = price.map(|time| time.as_nanos() as f64);
         let ready: Vec<Timestamp> = load.all.iter().map(|(window, _)| window.ready).collect();
         let left = Left::of(supply, &ready, read + refuse);
+        let at_once = tasks.iter().map(|of| (of.speed / of.fastest).min(f64::from(of.workers))).sum::<f64>();
+        // As many as there are servers have begun before the rest of any of them is done.
+        let rest = whole(self.rest * at_once);
         let jobs = load.all.iter().map(|(window, arrival)| {
             let work = whole((self.means[&group(arrival, self.service)] - refuse).max(1.0));
             let begun_by = left.until(supply.latest(window.due)).ceil() as i64;
-            OfflineJob { ready: left.until(window.ready).floor() as i64, due: begun_by + work, work }
+            OfflineJob { ready: left.until(window.ready).floor() as i64, due: begun_by + work.max(rest), work }
         });
         let jobs: Vec<OfflineJob> = jobs.collect();
         let mut begun = most_in_time(&jobs);
@@ -122,7 +132,6 @@ impl Sizes {
         // of variation less 1, by half, for each request that is in service at once.
         let work = (self.mean - refuse).max(1.0);
         let deviation = (begun * (1.0 - of_all) * self.variance).sqrt() / work;
-        let at_once = tasks.iter().map(|of| (of.speed / of.fastest).min(f64::from(of.workers))).sum::<f64>();
         let at_the_end = at_once * ((self.variance / work.powi(2) - 1.0) / 2.0).max(0.0);
         let chance = if of_all < 1.0 { DEVIATIONS * deviation + at_the_end } else { 0.0 };
         BlindBound { in_time: begun * self.in_time, by_chance: Some(chance * self.in_time) }
@@ -276,6 +285,28 @@ mod tests {
         // 6040 of 12000 without putting back, standard deviation 10 ms of one: sqrt(6040 * 0.4967) / 2 = 27.4.
         let by_chance = blind.by_chance.expect("a sample");
         assert!((by_chance - 82.2).abs() < 0.2, "{by_chance}");
+    }
+
+    #[test]
+    fn answers_that_stream_have_begun_on_all_servers_before_one_is_done() {
+        // Twenty that share the speed of one, 100 ms of which each takes, and 1 ms before it is due: 300 in 30 s, and 20 under way.
+        let shared = Servers { speed: 1.0, fastest: 0.05, workers: 64, ..FOUR };
+        let arrival = |number: usize| Arrival {
+            at: Timestamp::from_nanos(number as u64 * 50_000_000),
+            class: Class(0),
+            luck: 0.0,
+            work: vec![Foreseen {
+                longest: Duration::from_millis(1),
+                ..Foreseen::one(Kind(0), Duration::from_millis(100))
+            }],
+        };
+        let arrivals: Vec<Arrival> = (0..600).map(arrival).collect();
+        let services = [Service { supply: Supply::of(&[shared], |_| [].iter()), tasks: vec![shared] }];
+        let still = LinkSpec { delay: Duration::ZERO, ..LinkSpec::default() };
+        let here: Vec<&Arrival> = arrivals.iter().collect();
+        let load = PhaseLoad::of(&here, |_| Duration::from_millis(50), still, &services);
+        // (30 s + 20 x 99 ms) / 100 ms.
+        assert_eq!(bound(&load, &services).in_time, 319.0);
     }
 
     #[test]
