@@ -257,8 +257,7 @@ fn recorded_requests_of_any_service_have_paths_by_template() {
     let seen = RefCell::new(Vec::new());
     let service = |_, call: &Call, now: Timestamp| {
         seen.borrow_mut().push((call.path.to_string(), now.since(Timestamp::ZERO).as_millis()));
-        let (status, headers, body) = (200, Vec::new(), String::new());
-        Reaction::Answer(ms(250), testing::Response { status, headers, body, close: false })
+        Reaction::Answer(ms(250), testing::Response { status: 200, ..testing::Response::default() })
     };
     let report = testing::run(&plan, |_| {}, service).expect("there can be such users");
     assert_eq!(*seen.borrow(), [("/joe/3/login/0".to_owned(), 0), ("/joe/3/show-message/1".to_owned(), 250)]);

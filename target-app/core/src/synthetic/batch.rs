@@ -246,10 +246,9 @@ mod tests {
         batch.add('b', tokens(18, 1));
         assert!(!batch.takes());
         batch.add('c', tokens(1, 1));
-        let order = run(&mut batch, &[]);
-        let done: Vec<_> =
-            order.into_iter().map(|(time, done)| (time, done.iter().map(|(job, _)| *job).collect::<String>()));
-        assert_eq!(done.collect::<Vec<_>>(), [(52, String::new()), (22, "a".to_owned()), (43, "bc".to_owned())]);
+        let jobs = |done: Vec<(char, u64)>| done.into_iter().map(|(job, _)| job).collect::<String>();
+        let steps: Vec<_> = run(&mut batch, &[]).into_iter().map(|(time, done)| (time, jobs(done))).collect();
+        assert_eq!(steps, [(52, String::new()), (22, "a".to_owned()), (43, "bc".to_owned())]);
     }
 
     #[test]

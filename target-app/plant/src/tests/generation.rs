@@ -17,7 +17,7 @@ fn generation(memory: u32) -> TargetSpec {
 }
 
 /// Largest response and service times, and CPU time for each that was served, in milliseconds.
-fn times(users: u64, memory: u32, faults: Vec<Fault>) -> [f64; 3] {
+fn times(users: u32, memory: u32, faults: Vec<Fault>) -> [f64; 3] {
     let with = PlantPlan { faults, ..PlantPlan::default() };
     let (finished, gauges) = ran(&url_plan(&[("all", 4, users)]), &generation(memory), &with);
     let measured = &finished.report.phases[0].measured;
