@@ -33,6 +33,12 @@ struct Saturation {
 impl Saturation {
     fn sampled(&mut self, memory: f64, cx: &mut Ctx<'_>) {
         self.saturated = self.running.waiting(cx.in_flight) > self.params.queue || memory > self.params.memory;
+        self.release(cx);
+    }
+
+    /// Lets in who waits, unless the service is saturated. One that has nothing to do is not, whatever its memory is full of.
+    fn release(&mut self, cx: &mut Ctx<'_>) {
+        self.saturated &= cx.in_flight > 0;
         if self.saturated {
             return;
         }
@@ -51,6 +57,7 @@ impl Machine for Saturation {
         self.running.observe(seen);
         match seen {
             Seen::Load(LoadSample::Memory(share)) => self.sampled(*share, cx),
+            Seen::Ended { .. } | Seen::Freed(_) | Seen::Room(_) if cx.in_flight == 0 => self.release(cx),
             Seen::Left(id) => self.forget(*id),
             _ => {}
         }
@@ -87,7 +94,7 @@ pub(crate) const SATURATION: Entry = Entry {
         "Priority below 0 is criticality below CRITICAL.",
         "One server: with several, the pool is saturated if all of them are.",
         "A sample is never stale (there, one older than 200 ms counts as saturated), and what is kept back has neither time-out nor bound.",
-        "Memory is that of a plant's tokens; in other services it is the process's.",
+        "Memory is that of a plant's tokens; in other services it is the process's. With no request inside a service is not saturated, else a process with much memory would never be asked again.",
     ],
     places: &[Place::Stage, Place::Single],
     presets: &[],
@@ -136,7 +143,7 @@ mod tests {
         let policy = testing::policy("saturation", &crate::Settings::new(), Duration::from_secs(1));
         let mut seat = Seat::<()>::new(SiteId(1), policy, 1, Box::new(()));
         let all = [Criticality::Sheddable, Criticality::Critical, Criticality::CriticalPlus];
-        assert!(sample(&mut seat, 0.8).is_empty());
+        assert!(sample(&mut seat, 1.0).is_empty(), "nothing is inside");
         let mut id = 0;
         let mut offers = |seat: &mut Seat<()>| {
             all.map(|criticality| {
