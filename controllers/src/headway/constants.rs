@@ -15,6 +15,9 @@ pub const START_ROOM: f64 = 1.3;
 /// Standard errors over the healthy time from which a generation queues, if it is over [`START_ROOM`] too.
 pub const START_DOUBT: f64 = 3.0;
 
+/// Multiple of the known time as which a job of the start counts at most: a single long one of a wide law is no queue.
+pub const START_LONGEST: f64 = 4.0;
+
 /// Share of the objective that a job may take inside at the start: twice as many must not make all late.
 pub const START_MOST: f64 = 0.5;
 
@@ -33,7 +36,7 @@ pub const LIMITED: f64 = 0.3;
 /// Raise of the limit in every second window. A dip in its place would cost throughput whenever the limit is at the knee.
 pub const DITHER: f64 = 0.3;
 
-/// Raise of the limit in a window of which the time inside is not explained by the baseline: more is learnt at once where more is at stake.
+/// Raise of the limit in a window of which no baseline explains the time inside: more is learnt at once where more is at stake.
 pub const BOLD: f64 = 1.0;
 
 /// Ratio of the time inside to the time to rest at from which it is not explained.

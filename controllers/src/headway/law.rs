@@ -84,8 +84,7 @@ impl HeadwayLaw {
         }
         let pair = if self.start.is_none() { self.experiment.window(seen, self.limit) } else { None };
         pair.into_iter().for_each(|pair| self.pair(pair));
-        let odd = self.healthy.is_confirmed() && seen.time > BOLD_CROWD * self.roomy_time();
-        let bold = odd && !self.explained && !self.witness.is_refuted() && !self.witness.is_paused();
+        let bold = self.is_odd(seen.time) && !self.explained && !self.witness.is_refuted() && !self.witness.is_paused();
         self.experiment.dither_by(if bold { BOLD } else { DITHER });
         self.healthy.limited(seen);
         if self.start.is_none() && self.healthy.is_confirmed() && !self.is_crowded(seen.time) {
@@ -98,6 +97,11 @@ impl HeadwayLaw {
     /// True if more queues inside than there is room for.
     fn is_crowded(&self, time: f64) -> bool {
         time > self.roomy_time()
+    }
+
+    /// True if no baseline explains the time inside: it is not known, or is far exceeded.
+    fn is_odd(&self, time: f64) -> bool {
+        !self.healthy.is_confirmed() || time > BOLD_CROWD * self.roomy_time()
     }
 
     /// The time inside to rest at: the healthy one, and more the more is refused.
@@ -165,7 +169,8 @@ impl HeadwayLaw {
         self.experiment.spend();
     }
 
-    /// Above the knee: more inside buys nothing. Without a known time the limit falls until the witness finds one.
+    /// Above the knee: more inside buys nothing. The limit falls: to what there is room for, and where that is far, or nothing is known,
+    /// until the time inside no longer falls with it.
     fn lower(&mut self, pair: PairFigures) {
         self.floor = (self.floor * FLOOR_DECAY).max(1.0);
         let confirmed = self.healthy.is_confirmed();
@@ -178,12 +183,16 @@ impl HeadwayLaw {
             return;
         }
         let paused = self.witness.is_paused();
-        self.witness.dismiss();
-        if self.is_crowded(pair.time) {
-            let [most, least] = DESCENT;
-            let to = self.limit * (self.roomy_time() / pair.time).sqrt().clamp(most, least);
-            self.limit = if paused { to } else { to.max(self.floor.min(self.limit)) };
+        if !self.is_crowded(pair.time) {
+            self.witness.dismiss();
+            return;
         }
+        if self.is_odd(pair.time) {
+            self.witness.descend(self.limit, pair);
+        }
+        let [most, least] = DESCENT;
+        let to = self.limit * (self.roomy_time() / pair.time).sqrt().clamp(most, least);
+        self.limit = if paused { to } else { to.max(self.floor.min(self.limit)) };
     }
 
     /// Cuts the limit at once if many answers are late beyond those of health, a queue is inside, and more inside does not help.

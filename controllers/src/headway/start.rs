@@ -1,6 +1,6 @@
 //! The start: the limit doubles with each generation of jobs while they take no longer inside than the first.
 
-use super::constants::{GENERATION, START_DOUBT, START_MOST, START_ROOM, TREND};
+use super::constants::{GENERATION, START_DOUBT, START_LONGEST, START_MOST, START_ROOM, TREND};
 
 /// Generations since the first job.
 #[derive(Debug)]
@@ -13,6 +13,8 @@ pub(super) struct SlowStart {
     begun: [f64; 2],
     ends: f64,
     inside: f64,
+    /// The same, with a job that takes long for no more than [`START_LONGEST`] known times.
+    capped: f64,
     /// Ends of this generation that found others at the door.
     pressed: f64,
 }
@@ -27,7 +29,7 @@ pub(super) struct Started {
 
 impl SlowStart {
     pub(super) fn new(limit: f64, objective: f64) -> Self {
-        Self { objective, quick: (0.0, 0.0), begun: [limit; 2], ends: 0.0, inside: 0.0, pressed: 0.0 }
+        Self { objective, quick: (0.0, 0.0), begun: [limit; 2], ends: 0.0, inside: 0.0, capped: 0.0, pressed: 0.0 }
     }
 
     /// Hears the end of a job after this time inside, seconds, and raises the limit while others wait and none queue. `healthy`: the time
@@ -40,11 +42,12 @@ impl SlowStart {
         limit: &mut f64,
     ) -> Option<Started> {
         let [first, begun] = self.begun;
+        let known = healthy.or_else(|| (self.quick.0 > 0.0).then(|| self.quick.1 / self.quick.0));
         self.ends += 1.0;
         self.inside += inside;
+        self.capped += known.map_or(inside, |known| inside.min(START_LONGEST * known));
         self.pressed += f64::from(u8::from(others_wait));
-        let mean = self.inside / self.ends;
-        let known = healthy.or_else(|| (self.quick.0 > 0.0).then(|| self.quick.1 / self.quick.0));
+        let mean = self.capped / self.ends;
         let Some(known) = known else { return self.first_generation(mean, *limit) };
         if mean <= START_ROOM * known && mean <= START_MOST * self.objective {
             if others_wait && *limit < 2.0 * begun {
@@ -135,6 +138,18 @@ mod tests {
         // Where the time is known, fewer may be inside than at the start: 4 × 1.3 × 20 / 50.
         let started = SlowStart::new(4.0, 0.2).with(16, 0.05, Some(0.02));
         assert!((started.unwrap().limit - 2.08).abs() < 1e-9);
+    }
+
+    #[test]
+    fn one_long_job_is_no_queue() {
+        let mut limit = 4.0;
+        let mut start = SlowStart::new(limit, 2.0);
+        generation(&mut start, 16, 0.02, &mut limit);
+        // With 15 of 20 ms the mean of 16 is 81 ms; counted as 80 ms, it is (300 + 80) / 16 = 23.75 < 26.
+        assert_eq!(generation(&mut start, 15, 0.02, &mut limit), None);
+        assert_eq!(generation(&mut start, 1, 1.0, &mut limit), None);
+        assert_eq!((limit, start.begun[1]), (8.0, 8.0), "the next generation");
+        assert!((start.quick.1 - (0.32 + 1.3)).abs() < 1e-9, "what jobs take in the mean is not capped");
     }
 
     #[test]
