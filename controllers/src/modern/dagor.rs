@@ -295,11 +295,6 @@ pub(crate) const DAGOR: Entry = Entry {
             about: "a window of 250 requests, or a second: what each of the three servers of M, which do 750 a second, has in one (section 5.1)",
             given: &[("window_jobs", Given::Number(250.0))],
         },
-        Preset {
-            name: "nsdi25-port",
-            about: "a window of 80 requests, or a second: as the authors of Rajomon (NSDI'25) ported it to services of a few hundred requests a second",
-            given: &[("window_jobs", Given::Number(80.0))],
-        },
     ],
     samples: &[],
     roles: &[CompositionRole::Select],

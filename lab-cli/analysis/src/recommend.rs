@@ -1,6 +1,6 @@
 //! Recommendation of a run: the arm to deploy, how, at what price in calm, how sure that is, and what would change it.
 //!
-//! Worth of an arm in a phase: its goodput, times the part of the promise that it keeps to those whom it does not refuse ([`Worth`]). Score: its
+//! Worth of an arm in a phase: its goodput, times the part of the promise that it keeps to those whom it does not refuse. Score: its
 //! worth in its worst phase, as a share of the best arm's in that phase. Bounds, which nobody can choose, are no arms here. The highest score
 //! wins; of those within a percent point, the lowest response time in the phase that decides.
 

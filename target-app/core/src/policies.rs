@@ -386,7 +386,7 @@ mod tests {
             let settings = Settings::from([("scope".to_owned(), scope.into())]);
             Resolved::at_proxy(&PolicySpec::written(name, settings))
         };
-        assert_eq!(at_proxy("codel", "proxy").expect("as at dispatch").place, Place::Single);
+        assert_eq!(at_proxy("saturation", "proxy").expect("as at dispatch").place, Place::Single);
         assert_eq!(at_proxy("gradient2", "proxy").expect("its own place").place, Place::Proxy);
         at_proxy("codel", "client").expect_err("no place of a proxy");
         at_proxy("connections", "proxy").expect_err("at the listener alone");

@@ -27,7 +27,7 @@ pub struct Ticket {
     free: Timestamp,
     wanted_at: Timestamp,
     /// The time at which a client-side policy was first asked about it.
-    asked: Option<Timestamp>,
+    asked: Moment,
     begun: Moment,
     /// True for the first request of its user.
     arrival: bool,
@@ -170,7 +170,7 @@ impl Recorder {
             intended,
             free,
             wanted_at,
-            asked: None,
+            asked: Moment::NOT_YET,
             begun: Moment::NOT_YET,
             arrival,
             retry: intent.attempt > 0,
@@ -198,7 +198,7 @@ impl Recorder {
 
     /// Notes that a client-side policy is asked about the request: from here on its lateness is not the generator's.
     pub fn asked(&mut self, ticket: &mut Ticket, now: Timestamp) {
-        ticket.asked.get_or_insert(now);
+        ticket.asked = Moment(ticket.asked.get().unwrap_or(now));
     }
 
     /// Notes that a client-side policy has held the request until now. That time is part of its response time, and not
@@ -363,7 +363,7 @@ impl Recorder {
         let ledger = &mut self.raw.cell(ticket.cell).ledger;
         if fate == Fate::RefusedLocally {
             ledger.refused_locally += 1;
-            if let (true, Some(asked)) = (ticket.arrival && ticket.begun.get().is_none(), ticket.asked) {
+            if let (true, Some(asked)) = (ticket.arrival && ticket.begun.get().is_none(), ticket.asked.get()) {
                 // The user arrived as planned, and its client-side policy refused the request.
                 self.raw.arrived(ticket.intended, asked.since(ticket.intended));
             }

@@ -1,12 +1,13 @@
 //! Recovery after too much: does it get well again, and when?
 //!
-//! A trigger is a phase of more load than before and after it, or a fault: within a phase, or all of one. Recovered is a service from the first second on from which
-//! it stays well: in the ten seconds that follow, and in all that follow taken together, goodput is at least 95 % of what is normal, and the
-//! objective is kept. Normal is what is offered, less the share that was not in time before the trigger, of which the objective's own share is the most that counts: an arm that
-//! refuses nearly everything in calm, too, has not recovered by doing so again. Nor has one that was slow in calm, so that its users asked for
-//! less: where the baseline's calm was better, that is normal. Where the run begins with the fault, nothing was before it, and the
-//! objective's share of what is offered is normal. One that is still below 80 % after it was watched for long is in a bad state that keeps itself alive: metastable (Bronson and others,
-//! "Metastable failures in distributed systems", HotOS'21; Huang and others, OSDI'22). The numbers are ours.
+//! A trigger is a phase of more load than before and after it, or a fault: within a phase, or all of one. Recovered is a service from the
+//! first second on from which it stays well: in the ten seconds that follow, and in all that follow taken together, goodput is at least 95 %
+//! of what is normal, and the objective is kept. Normal is what is offered, less the share that was not in time before the trigger, of which
+//! the objective's own share is the most that counts: an arm that refuses nearly everything in calm, too, has not recovered by doing so
+//! again. Nor has one that was slow in calm, so that its users asked for less: where the baseline's calm was better, that is normal. Where
+//! the run begins with the fault, nothing was before it, and the objective's share of what is offered is normal. One that is still below
+//! 80 % after it was watched for long is in a bad state that keeps itself alive: metastable (Bronson and others, "Metastable failures in
+//! distributed systems", HotOS'21; Huang and others, OSDI'22). The numbers are ours.
 
 use super::plan::{MeasuresPlan, PlannedPhase};
 use crate::{
