@@ -339,16 +339,35 @@ fn a_test_that_is_not_run_says_why_and_which_command_of_the_docs_runs_it() {
     let mut found = 0;
     for file in files {
         let text = fs::read_to_string(&file).expect("readable source");
-        for line in text.lines().map(str::trim_start).filter(|line| line.starts_with(&attribute)) {
+        let begins_a_line = |at: &usize| text[..*at].rsplit('\n').next().is_some_and(|before| before.trim().is_empty());
+        for at in text.match_indices(&attribute).map(|(at, _)| at).filter(begins_a_line) {
+            let line = text[at..].lines().next().unwrap_or_default();
             found += 1;
             let reason = line.split('"').nth(1).unwrap_or_default();
             let place = reason.split_once("; ").and_then(|(_, place)| place.split_once(": "));
             let Some((doc, command)) = place else { panic!("{}: {line}: why; docs/FILE.md: command", file.display()) };
             let doc = fs::read_to_string(root().join(doc)).unwrap_or_else(|error| panic!("{doc}: {error}"));
             assert!(doc.contains(&format!("`{command}`")), "{}: the docs do not have {command}", file.display());
+            let name = text[at..].split_once("fn ").and_then(|(_, rest)| rest.split_once('(')).map(|(name, _)| name);
+            let test =
+                format!("{}::{}", file.with_extension("").display(), name.unwrap_or_default()).replace('/', "::");
+            assert!(test.contains(filter_of(command)), "{command} does not run {test}");
         }
     }
     assert!(found > 3, "the search for tests that are not run went wrong");
+}
+
+/// Filter of test names in a command: the word that is no program, flag, value of a flag or variable.
+fn filter_of(command: &str) -> &str {
+    let words: Vec<&str> = command.split(' ').collect();
+    let is_filter = |at: &usize| {
+        let (word, before) = (words[*at], at.checked_sub(1).map_or("", |before| words[before]));
+        !word.starts_with('-')
+            && !word.contains('=')
+            && !["-p", "--test"].contains(&before)
+            && !["cargo", "test"].contains(&word)
+    };
+    (0..words.len()).find(is_filter).map_or("", |at| words[at])
 }
 
 /// The name of the crate in a folder.

@@ -73,13 +73,13 @@ const TAKE_SECONDS: [&str; 18] = [
 
 #[test]
 #[ignore = "takes three minutes; docs/atlas.md: cargo test --workspace --test integration -- --ignored reproduce::seconds"]
-fn the_document_says_what_artefacts_find_that_take_seconds() {
+fn seconds_find_what_the_document_says() {
     assert_eq!(says_what_is_found(&TAKE_SECONDS), TAKE_SECONDS);
 }
 
 #[test]
 #[ignore = "takes six minutes with a release build; docs/atlas.md: LAB_PROGRAM=$PWD/target/release/lab cargo test --workspace --test integration -- --ignored reproduce::every"]
-fn the_document_says_what_every_artefact_finds() {
+fn every_artefact_finds_what_the_document_says() {
     let wanted: Vec<&str> = Library::atlas().filter(|entry| !entry.is_live_only()).map(|entry| entry.id).collect();
     assert_eq!(says_what_is_found(&["--all"]), wanted);
 }
