@@ -178,6 +178,8 @@ struct Host<'a> {
     running: Vec<Admitted>,
     held: BTreeMap<JobId, Offer>,
     transcript: Transcript,
+    /// Policies before this one.
+    replaced: u32,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -200,6 +202,7 @@ impl<'a> Host<'a> {
             running: Vec::new(),
             held: BTreeMap::new(),
             transcript: Vec::new(),
+            replaced: 0,
         }
     }
 
@@ -226,7 +229,10 @@ impl<'a> Host<'a> {
                 let counted = self.seat.counts().clock_went_back - before;
                 assert_eq!(counted, u64::from(earlier < self.now), "a time from before is counted");
             }
-            Operation::Replace => self.seat.replace(self.now, build(self.entry, self.factory, self.site)),
+            Operation::Replace => {
+                self.replaced += 1;
+                self.seat.replace(self.now, build(self.entry, self.factory, self.site));
+            }
             Operation::Poll => self.poll(),
         }
     }
@@ -337,7 +343,7 @@ impl<'a> Host<'a> {
         if let Some((jobs, limit)) = limited {
             assert!(jobs as f64 <= number(self.factory, limit), "{}: {jobs} over {limit}", self.entry.name);
         }
-        // Of a composition: that of its limit, whose queue has a limit of its own, and beyond it the shares.
+        // Of a composition: that of its limit, whose queue has a limit of its own, and beyond it the shares, which each policy counts anew.
         let shares = match self.factory.setting("shares") {
             Some(Setting::Map(shares)) => shares.values().filter_map(Setting::number).collect(),
             _ => Vec::new(),
@@ -346,6 +352,7 @@ impl<'a> Host<'a> {
             for limit in ["max", "limit_max"].into_iter().filter(|limit| part.setting(limit).is_some()) {
                 let most = number(part, limit);
                 let beyond: f64 = shares.iter().map(|share| (most * share).ceil().max(1.0)).sum();
+                let beyond = beyond * f64::from(self.replaced + 1);
                 assert!(in_flight as f64 <= most + beyond, "{}: {in_flight} over {limit}", self.entry.name);
             }
         }

@@ -69,9 +69,8 @@ struct Reply {
 /// Headers that sites determine.
 const HEADERS: [&str; 6] = ["x-refused", "retry-after", "x-retry", "x-note", "location", "x-degraded"];
 
-/// The wait after the last operation, so that all admitted requests end. No multiple of the 5 ms after which a blocked job is offered again: what
-/// is due at the very end would happen in one of the two alone.
-const AFTERWARDS: Duration = Duration::from_millis(4002);
+/// The wait after the last operation, so that all admitted requests end.
+const AFTERWARDS: Duration = Duration::from_secs(4);
 
 /// A service of two stages, each with two workers and a short queue.
 fn target(policy: &str, place: Option<Place>, on_refuse: OnRefuse) -> TargetSpec {

@@ -31,9 +31,7 @@ pub(super) fn run(target: &TargetSpec, operations: &[Timed], differs: Option<Dif
     }
     recording::begin(differs);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let mut outcome = LocalSet::new().block_on(&runtime, drive(target, &operations));
-    outcome.calls = recording::end();
-    outcome
+    LocalSet::new().block_on(&runtime, drive(target, &operations))
 }
 
 struct Driver {
@@ -76,6 +74,8 @@ async fn drive(target: &TargetSpec, operations: &[Timed]) -> Outcome {
         outcome.gauges.push((gauges.collect(), dispatchers.counts()));
     }
     driver.until(now + AFTERWARDS).await;
+    // Before the tasks of requests are dropped, whose jobs leave then and let others come.
+    outcome.calls = recording::end();
     outcome.replies = driver.replies.take();
     outcome
 }
