@@ -1,4 +1,5 @@
-//! Constants of the law, beside those of `estimate::need`. None is a rate, a time or a size of a service: they are shares, ratios and numbers of samples.
+//! Constants of the law, beside those of `estimate::need`. None is a rate, a time or a size of a service: they are shares, ratios and
+//! numbers of samples.
 
 /// Limit at the start: enough for small services, and few doublings away from large ones.
 pub const FIRST_LIMIT: f64 = 4.0;

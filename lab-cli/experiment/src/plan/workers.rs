@@ -14,14 +14,14 @@ impl Experiment {
             return Vec::new();
         }
         let guess = ProxySpec::default().concurrency;
-        let blind = self.arms.iter().filter(|arm| counts_workers(&arm.policy));
+        let guessing = self.arms.iter().filter(|arm| counts_workers(&arm.policy));
         let said = |label: &str| {
             format!(
                 "{label} lets {guess} requests in and holds the others, and {guess} is a guess: say how many the service works on at once \
                  (target.concurrency; lab calibrate measures it), or let a limit make the room (compose: {{limit: gradient2, queue: …}})"
             )
         };
-        blind.map(|arm| said(&arm.label)).collect()
+        guessing.map(|arm| said(&arm.label)).collect()
     }
 }
 
