@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use controllers::catalogue::PolicySpec;
+use controllers::{Class, Criticality, catalogue::PolicySpec};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use traces::UserModel;
@@ -12,7 +12,7 @@ use crate::{
     judge::{compare::Compare, threshold::AbortRule},
     live::value_in_words,
     run_file,
-    summary::{Capacity, LatencyObjective, LimitSearch, Mode, Stopped},
+    summary::{Capacity, Entitled, LatencyObjective, LimitSearch, Mode, Stopped},
     text::counted,
 };
 
@@ -57,8 +57,37 @@ pub struct Planned {
     /// Conditions that are not held against it.
     #[serde(default)]
     pub declares: Vec<Declared>,
+    /// Users.
+    #[serde(default)]
+    pub users: PlannedUsers,
+    /// The target.
+    #[serde(default)]
+    pub target: PlannedTarget,
     /// Arms in the order of the file.
     pub arms: Vec<PlannedArm>,
+}
+
+/// Users of the plan.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct PlannedUsers {
+    /// Marks of their requests.
+    pub marks: PlannedMarks,
+}
+
+/// Marks of requests, by class.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct PlannedMarks {
+    /// Importance that they state.
+    pub criticality: BTreeMap<Class, Criticality>,
+    /// Customer who pays for them.
+    pub customer: BTreeMap<Class, u32>,
+}
+
+/// Target of the plan.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct PlannedTarget {
+    /// Importance of requests that state none, by class.
+    pub criticality: BTreeMap<Class, Criticality>,
 }
 
 /// An arm of the plan.
@@ -86,6 +115,12 @@ impl Manifest {
         let whole: Value = run_file::json(&path)?;
         let manifest = Self::deserialize(&whole).map_err(FolderError::senseless_json(&path))?;
         Ok(Self { whole, ..manifest })
+    }
+
+    /// Claims of classes.
+    pub fn entitled(&self) -> Entitled {
+        let Planned { users, target, .. } = &self.experiment;
+        Entitled::of([&users.marks.criticality, &target.criticality], users.marks.customer.keys())
     }
 
     /// Names of the arms, in the order of the file.

@@ -1,7 +1,7 @@
 //! Recommendation of a run: the arm to deploy, how, at what price in calm, how sure that is, and what would change it.
 //!
 //! Worth of an arm in a phase: its goodput, times the part of the promise that it keeps to those whom it does not refuse. Score: its
-//! worth in its worst phase, as a share of the best arm's in that phase. Bounds, which nobody can choose, are no arms here. The highest score
+//! worth in its worst phase, as a share of the best arm's in that phase, or, if it is less, the share of its due that a class is given there. Bounds, which nobody can choose, are no arms here. The highest score
 //! wins; of those within a percent point, the lowest response time in the phase that decides.
 
 use std::collections::BTreeSet;
@@ -20,25 +20,28 @@ mod ranking;
 mod tests;
 
 pub use ranking::PhaseShare;
-use ranking::{Ranking, Worth};
-
-/// Scores that are one.
-const NEAR: f64 = 0.01;
+use ranking::{NEAR, Ranking, Worth};
 
 /// Share under which an arm's worst phase is a failure.
 const FAILURE: f64 = 0.5;
 
-/// An arm that serves more than the one to deploy, and leaves people waiting for it.
+/// An arm that serves more than the one to deploy, and the reason against it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PassedOver {
-    /// The arm.
-    pub arm: String,
-    /// Phase in which it keeps least of the promise.
-    pub phase: String,
-    /// Share in time, there, of what it did not refuse.
-    pub in_time: f64,
-    /// The share that the objective promises.
-    pub promised: f64,
+#[serde(untagged)]
+pub enum PassedOver {
+    /// It leaves people waiting in vain.
+    Late {
+        /// The arm.
+        arm: String,
+        /// Phase in which it keeps least of the promise.
+        phase: String,
+        /// Share in time, there, of what it did not refuse.
+        in_time: f64,
+        /// The share that the objective promises.
+        promised: f64,
+    },
+    /// A class is given less than its due: its worst phase.
+    Unfair(PhaseShare),
 }
 
 /// The arm to deploy.
@@ -62,6 +65,9 @@ pub struct Recommendation {
     pub next: PhaseShare,
     /// Phases in which another arm is worth more, by more than a percent point: how much of that one's worth is this arm's.
     pub behind: Vec<PhaseShare>,
+    /// Some classes come before others, or are customers: whoever deploys it says which.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub by_class: bool,
     /// The first by goodput alone, where that is another arm.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passed_over: Option<PassedOver>,
@@ -69,13 +75,21 @@ pub struct Recommendation {
 
 impl PassedOver {
     fn in_words(&self) -> String {
-        format!(
-            "Not {}, which serves more: in {} {} of what it does not refuse is answered in time (the objective: {}), and the rest waits for that in vain.",
-            scrubbed(&self.arm),
-            scrubbed(&self.phase),
-            percent(self.in_time),
-            percent(self.promised)
-        )
+        match self {
+            Self::Late { arm, phase, in_time, promised } => format!(
+                "Not {}, which serves more: in {} {} of what it does not refuse is answered in time (the objective: {}), and the rest waits for that in vain.",
+                scrubbed(arm),
+                scrubbed(phase),
+                percent(*in_time),
+                percent(*promised)
+            ),
+            Self::Unfair(worst) => format!(
+                "Not {}, which serves more: in {} it {}.",
+                scrubbed(&worst.arm),
+                scrubbed(&worst.phase),
+                worst.serves()
+            ),
+        }
     }
 }
 
@@ -89,16 +103,15 @@ impl Recommendation {
         };
         let how_much = match worst.share > 1.0 - NEAR {
             true => "no arm serves more in any phase".to_owned(),
-            false => format!(
-                "in its worst phase ({}) it serves {} of what the best arm does",
-                scrubbed(&worst.phase),
-                percent(worst.share)
-            ),
+            false => format!("in its worst phase ({}) it {}", scrubbed(&worst.phase), worst.serves()),
         };
         let mut lines = vec![format!(
-            "{what}: {how_much}; {} comes next, with {} of the best in {}.",
+            "{what}: {how_much}; {} comes next, {} in {}.",
             scrubbed(&next.arm),
-            percent(next.share),
+            match &next.class {
+                None => format!("with {} of the best", percent(next.share)),
+                Some(_) => format!("which {}", next.serves()),
+            },
             scrubbed(&next.phase)
         )];
         lines.extend(self.passed_over.iter().map(PassedOver::in_words));
@@ -108,6 +121,12 @@ impl Recommendation {
             );
         }
         lines.extend(self.deploy.iter().map(|way| format!("How: {way}")));
+        if self.by_class && !self.deploy.is_empty() {
+            lines.push(
+                "Say there too who comes first: the class and criticality of the experiment's target (docs/policies.md: paying customers first)."
+                    .to_owned(),
+            );
+        }
         lines.extend(self.price_in_calm.map(|price| match price < NEAR {
             true => "Price in calm: none that was seen.".to_owned(),
             false => format!("Price in calm: {} of goodput.", percent(price)),
@@ -147,7 +166,8 @@ pub fn recommendation(summary: &RunSummary) -> Option<Recommendation> {
     let arms: Vec<&Arm> = runs.arms.iter().copied().filter(choosable).collect();
     let phases: Vec<&str> = answer.columns.iter().map(|column| column.phase.as_str()).collect();
     let promised = summary.objective.percentile / 100.0;
-    let by = |worth: Worth| Ranking { arms: arms.clone(), phases: &phases, worth, promised };
+    let by =
+        |worth: Worth| Ranking { arms: arms.clone(), phases: &phases, worth, promised, entitled: &summary.entitled };
     let (by_worth, by_goodput) = (by(Worth::Kept), by(Worth::Goodput));
     let ranked = by_worth.ranked();
     let [first, ..] = ranked.as_slice() else { return None };
@@ -173,6 +193,7 @@ pub fn recommendation(summary: &RunSummary) -> Option<Recommendation> {
     let calm = answer.columns.iter().find(|column| column.role == Some(PhaseRole::Calm));
     Some(Recommendation {
         policy: own.policy.clone(),
+        by_class: !summary.entitled.is_empty(),
         deploy: deploy::ways(own, &summary.objective),
         price_in_calm: calm.and_then(|calm| Some(1.0 - of_phase(&by_goodput, &calm.phase)?.share)),
         blocks: blocks.len(),
@@ -184,19 +205,24 @@ pub fn recommendation(summary: &RunSummary) -> Option<Recommendation> {
             .filter_map(|phase| of_phase(&by_worth, phase))
             .filter(|one| one.share < 1.0 - NEAR)
             .map(|one| by_worth.ahead(&one))
+            .filter(|one| one.arm != worst.arm)
             .collect(),
-        passed_over: passed_over(&by_goodput, &worst.arm),
+        passed_over: passed_over(&by_goodput, &by_worth, &worst.arm),
         worst,
     })
 }
 
-/// The arm that is first by goodput alone, if it is another one and keeps less than the promise.
-fn passed_over(by_goodput: &Ranking<'_>, deployed: &str) -> Option<PassedOver> {
+/// The arm that is first by goodput alone, if it is another one, and keeps less than the promise or gives a class less than its due.
+fn passed_over(by_goodput: &Ranking<'_>, by_worth: &Ranking<'_>, deployed: &str) -> Option<PassedOver> {
     let ranked = by_goodput.ranked();
     let own = ranked.iter().find(|one| one.arm == deployed)?;
     let first = ranked.first().filter(|first| first.share > own.share + NEAR)?;
+    let at_worst = by_worth.ranked().into_iter().find(|one| one.arm == first.arm);
+    if let Some(worst) = at_worst.filter(|worst| worst.class.is_some()) {
+        return Some(PassedOver::Unfair(worst));
+    }
     let in_time = |phase: &&str| Some((by_goodput.in_time(&first.arm, phase)?, (*phase).to_owned()));
     let least = by_goodput.phases.iter().filter_map(in_time).reduce(|a, b| if b.0 < a.0 { b } else { a });
     let (in_time, phase) = least.filter(|(in_time, _)| *in_time < by_goodput.promised)?;
-    Some(PassedOver { arm: first.arm.clone(), phase, in_time, promised: by_goodput.promised })
+    Some(PassedOver::Late { arm: first.arm.clone(), phase, in_time, promised: by_goodput.promised })
 }

@@ -3,11 +3,9 @@
 mod matrix;
 mod regress;
 mod score;
-mod shares;
 mod tuned;
 
 pub use matrix::{SUITE_SCHEMA, SuiteCell, SuiteMatrix, SuiteRow, SuiteScenario};
 pub use regress::{NOISE, WorseCell, worse};
 pub use score::{cell_of, cells, no_cell};
-pub use shares::Entitled;
 pub use tuned::{TunedRow, TunedSuite};

@@ -10,7 +10,8 @@ use crate::{
     },
     live::TimelineSecond,
     summary::{
-        Arm, Capacity, Comparison, Headroom, LatencyObjective, LimitSearch, Mode, RunSummary, SCHEMA, Stopped, Validity,
+        Arm, Capacity, Comparison, Entitled, Headroom, LatencyObjective, LimitSearch, Mode, RunSummary, SCHEMA,
+        Stopped, Validity,
     },
 };
 
@@ -27,6 +28,8 @@ pub struct Findings<'a> {
     pub blocks: u32,
     /// The promise.
     pub objective: LatencyObjective,
+    /// Claims of classes.
+    pub entitled: Entitled,
     /// The work knob, where it was looked for.
     pub capacity: Option<&'a Capacity>,
     /// Limits that were looked for.
@@ -107,6 +110,7 @@ pub fn sum_up(found: &Findings<'_>) -> RunSummary {
         answer: None,
         reasons,
         objective: found.objective,
+        entitled: found.entitled.clone(),
         capacity: found.capacity.cloned(),
         headroom: found.headroom,
         searches: found.searches.to_vec(),
@@ -173,6 +177,7 @@ mod tests {
             partial,
             blocks: 5,
             objective: LatencyObjective { percentile: 90.0, response_time_ms: 1000.0 },
+            entitled: Entitled::default(),
             capacity: None,
             searches: &[],
             headroom: None,

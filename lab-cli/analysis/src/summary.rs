@@ -14,6 +14,7 @@ mod arm;
 mod conditions;
 mod curve;
 mod decision;
+mod entitled;
 mod joined;
 mod judged;
 mod measures;
@@ -47,6 +48,7 @@ pub use stopped::{Stopped, whole_blocks};
 pub use touched::Touched;
 pub use verdict::{GateFinding, Validity, verdict_and_codes};
 // What users measure is in the summary as it is.
+pub use entitled::Entitled;
 pub use measure::{BackgroundLedger, Dispersion, Fairness, Measured, ServiceTotals, Times, Undelayed, WalkCell};
 
 /// Version of the layout of `summary.json`.
@@ -79,6 +81,9 @@ pub struct RunSummary {
     pub reasons: Vec<GateFinding>,
     /// What the service promises.
     pub objective: LatencyObjective,
+    /// Classes by what they are entitled to, where some come before others or are customers.
+    #[serde(default, skip_serializing_if = "Entitled::is_empty")]
+    pub entitled: Entitled,
     /// How the work knob was set, where a capacity was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Capacity>,

@@ -34,8 +34,6 @@ use workloads::sim::LinkSpec;
 
 use arm::steers_by;
 
-pub(crate) use workers::counts_workers;
-
 pub use crate::{
     calls::CallChanges,
     costs::CostChanges,

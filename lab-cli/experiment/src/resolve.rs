@@ -26,7 +26,6 @@ use workloads::{
 
 use crate::plan::{
     AppPlan, ArashiPlan, ArmPlan, Experiment, LoadStream, Mail, Model, Tree, TreeService, UsersPlan, Work,
-    counts_workers,
 };
 
 /// Listen queue where connections are not limited: as long as kernels allow by default.
@@ -99,7 +98,8 @@ fn plant_of_own(experiment: &Experiment, arm: &ArmPlan, seed: u64) -> TargetSpec
     let app = spec::App::Emulated(EmulatedSpec::one(ServiceTime::Constant(Duration::from_millis(1))));
     let policy = PolicySpec { place: Some(Place::Single), ..arm.policy.clone() };
     // Policies that wait for a worker are told the room of these; all others decide before them.
-    let workers = if counts_workers(&policy) { concurrency(experiment) } else { MOST_AT_ONCE };
+    let workers =
+        if catalogue().counts_workers(&policy, Place::Single) { concurrency(experiment) } else { MOST_AT_ONCE };
     let stage = StageSpec { workers, batch: 1, ..StageSpec::default() };
     TargetSpec {
         stages: [("dispatch".to_owned(), StageSpec { workers: MOST_AT_ONCE, ..StageSpec::default() })].into(),

@@ -93,8 +93,8 @@ fn recommended(first: &Entry, contests: &[Contest<'_>]) -> Option<Recommendation
             arms.extend(side.turns.iter().map(|turn| Arm { name: side.name.clone(), ..turn.arm.clone() }));
         }
     }
-    let RunSummary { mode, objective, .. } = first.summary;
-    recommendation(&RunSummary { valid: true, mode, objective, arms, ..RunSummary::default() })
+    let RunSummary { mode, objective, entitled, .. } = first.summary.clone();
+    recommendation(&RunSummary { valid: true, mode, objective, entitled, arms, ..RunSummary::default() })
 }
 
 /// All that was asked for is INVALID, or alone.

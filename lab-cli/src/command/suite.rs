@@ -81,7 +81,7 @@ fn matrix(found: &[(&Scenario, RunSummary)], policies: &[String], repeat: u32) -
     let scenarios: Vec<String> = found.iter().map(|(scenario, _)| scenario.name().to_owned()).collect();
     let mut by_policy: BTreeMap<&str, BTreeMap<String, SuiteCell>> = BTreeMap::new();
     for (scenario, summary) in found {
-        let ran = cells(summary, &scenario.entitled(), scenario.unscored.is_none());
+        let ran = cells(summary, scenario.unscored.is_none());
         let left_out = scenario.left_out.iter().map(|(policy, why)| (policy.clone(), no_cell(why)));
         for (policy, cell) in ran.into_iter().chain(left_out) {
             let Some(policy) = policies.iter().find(|known| **known == policy) else { continue };

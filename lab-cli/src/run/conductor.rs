@@ -322,6 +322,7 @@ impl Run<'_> {
             partial,
             blocks: experiment.repeat,
             objective: experiment.objective,
+            entitled: experiment.entitled(),
             capacity: capacity.as_ref(),
             searches: &self.searches,
             headroom: self.headroom,

@@ -229,6 +229,7 @@ fn summary(experiment: &Experiment, arm: &Arm, timeline: &[TimelineSecond], part
         partial,
         blocks: BLOCK,
         objective: experiment.objective,
+        entitled: experiment.entitled(),
         capacity: None,
         searches: &[],
         headroom: None,

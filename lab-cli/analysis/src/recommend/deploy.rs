@@ -2,8 +2,12 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use controllers::{Entry, Place, catalogue::shown_time};
+use controllers::{
+    Entry, Place,
+    catalogue::{PolicySpec, Setting, shown_time},
+};
 use installed::catalogue;
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::summary::{Arm, LatencyObjective};
@@ -28,7 +32,7 @@ pub(super) fn ways(arm: &Arm, objective: &LatencyObjective) -> Vec<String> {
             .map(|(key, value)| format!(" --set {}", quoted(&format!("{key}={value}"))))
             .collect();
         let shown = shown_time(Duration::from_micros((objective.response_time_ms * 1e3).round() as u64));
-        let workers = if entry.keeps_queue() { " --concurrency WORKERS" } else { "" };
+        let workers = if counts_workers(&arm.policy, &arm.parameters) { " --concurrency WORKERS" } else { "" };
         ways.push(format!("lab proxy --to URL --policy {} --objective {shown}{workers}{settings}", arm.policy));
     }
     if placed(&[Place::Proxy, Place::Single]) {
@@ -49,12 +53,24 @@ fn layer(
 ) -> String {
     let entry = catalogue().find(policy);
     let settings = entry.map(|entry| changed(entry, parameters)).unwrap_or_default();
-    let capacity = if entry.is_some_and(Entry::keeps_queue) { ".capacity(WORKERS)" } else { "" };
+    let capacity = if counts_workers(policy, parameters) { ".capacity(WORKERS)" } else { "" };
     let LatencyObjective { percentile, response_time_ms } = *objective;
     let objective = format!(".objective({percentile:?}, Duration::from_millis({response_time_ms:.0}))");
     let argument = |value: &str| if value.parse::<f64>().is_ok() { value.to_owned() } else { format!("{value:?}") };
     let settings: String = settings.iter().map(|(key, value)| format!(".set({key:?}, {})", argument(value))).collect();
     format!("tower_admission::AdmissionLayer::{constructor}({policy:?}){objective}{capacity}{settings}")
+}
+
+/// True if somebody has to say how many requests the service works on at once.
+fn counts_workers(policy: &str, parameters: &BTreeMap<String, Value>) -> bool {
+    let setting = |(key, value): (&String, &Value)| Some((key.clone(), Setting::deserialize(value).ok()?));
+    let settings = own(parameters).filter_map(setting).collect();
+    catalogue().counts_workers(&PolicySpec { name: policy.to_owned(), place: None, settings }, Place::Single)
+}
+
+/// Parameters of the policy itself.
+fn own(parameters: &BTreeMap<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
+    parameters.iter().filter(|(key, _)| !["scope", "preset"].contains(&key.as_str()) && !key.contains('.'))
 }
 
 /// Parameters that are not the policy's defaults.
@@ -71,8 +87,10 @@ fn changed(entry: &Entry, parameters: &BTreeMap<String, Value>) -> Vec<(String, 
         default == Some(value)
             || default.is_some_and(|default| number(default).is_some() && number(default) == number(value))
     };
-    let own = parameters.iter().filter(|(key, _)| !["scope", "preset"].contains(&key.as_str()) && !key.contains('.'));
-    own.map(|(key, value)| (key.clone(), text(value))).filter(|(key, value)| !is_default(key, value)).collect()
+    own(parameters)
+        .map(|(key, value)| (key.clone(), text(value)))
+        .filter(|(key, value)| !is_default(key, value))
+        .collect()
 }
 
 /// An argument as a shell takes it.

@@ -2,7 +2,13 @@
 
 use serde::Serialize;
 
-use crate::summary::{Arm, Measured, arm_names};
+use crate::{
+    summary::{Arm, Entitled, Measured, PhaseSummary, arm_names},
+    text::{percent, scrubbed},
+};
+
+/// Scores that are one.
+pub(super) const NEAR: f64 = 0.01;
 
 /// Worth as a share of the best arm's in the same phase.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -13,6 +19,20 @@ pub struct PhaseShare {
     pub phase: String,
     /// The share, 0 to 1.
     pub share: f64,
+    /// Class that gets this share of its due, where that is less than the share of the whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
+}
+
+impl PhaseShare {
+    /// `serves 90 % of what the best arm does`.
+    pub(super) fn serves(&self) -> String {
+        let share = percent(self.share);
+        match &self.class {
+            None => format!("serves {share} of what the best arm does"),
+            Some(class) => format!("gives class {} {share} of its due", scrubbed(class)),
+        }
+    }
 }
 
 /// Measure by which arms are ranked.
@@ -21,7 +41,9 @@ pub(super) enum Worth {
     /// Goodput.
     Goodput,
     /// Goodput, times the part of the promise that is kept: the share in time of what was not refused, over the share that the objective
-    /// promises, 1 at most. A refusal is an answer; who gets a late answer, an error or none has waited for it.
+    /// promises, 1 at most. A refusal is an answer; who gets a late answer, an error or none has waited for it. Where classes have claims,
+    /// the share is that of the class which gets least of what it is due of the
+    /// arm's goodput, if it is less.
     Kept,
 }
 
@@ -33,6 +55,7 @@ pub(super) struct Ranking<'a> {
     pub(super) worth: Worth,
     /// Share of what is not refused that the objective promises in time, 0 to 1.
     pub(super) promised: f64,
+    pub(super) entitled: &'a Entitled,
 }
 
 impl Ranking<'_> {
@@ -62,26 +85,38 @@ impl Ranking<'_> {
     pub(super) fn ahead(&self, own: &PhaseShare) -> PhaseShare {
         // Of equal ones the first.
         let best = self.shares(&own.phase).into_iter().rev().max_by(|a, b| a.share.total_cmp(&b.share));
-        PhaseShare { share: own.share, ..best.unwrap_or_else(|| own.clone()) }
+        PhaseShare { share: own.share, class: own.class.clone(), ..best.unwrap_or_else(|| own.clone()) }
     }
 
     /// Share in time of what an arm did not refuse in a phase; `None`: it refused all.
     pub(super) fn in_time(&self, arm: &str, phase: &str) -> Option<f64> {
-        self.median(arm, phase, in_time)
+        self.median(arm, phase, |phase| in_time(&phase.measured))
     }
 
     /// Every arm's share in a phase. None where nobody is worth anything.
     fn shares(&self, phase: &str) -> Vec<PhaseShare> {
-        let worth = |measured: &Measured| Some(self.worth(measured));
+        let worth = |phase: &PhaseSummary| Some(self.worth(&phase.measured));
         let worths: Vec<(&str, f64)> =
             self.names().into_iter().filter_map(|name| Some((name, self.median(name, phase, worth)?))).collect();
         let most = worths.iter().map(|(_, worth)| *worth).fold(0.0, f64::max);
-        let share = |(name, worth): (&str, f64)| PhaseShare {
-            arm: name.to_owned(),
-            phase: phase.to_owned(),
-            share: worth / most,
+        let share = |(name, worth): (&str, f64)| {
+            let least = self.least_of_classes(name, phase).filter(|(_, least)| *least < worth / most - NEAR);
+            let (class, share) = least.map_or((None, worth / most), |(class, least)| (Some(class), least));
+            PhaseShare { arm: name.to_owned(), phase: phase.to_owned(), share, class }
         };
         if most > 0.0 { worths.into_iter().map(share).collect() } else { Vec::new() }
+    }
+
+    /// The class that gets least of what it is due of the arm's goodput, with that share.
+    fn least_of_classes(&self, name: &str, phase: &str) -> Option<(String, f64)> {
+        let classes = self.entitled.groups.iter().flatten().filter(|_| self.worth == Worth::Kept);
+        let given = classes.filter_map(|class| {
+            let given =
+                |phase: &PhaseSummary| self.entitled.given(phase, phase.measured.goodput_per_s).get(class).copied();
+            let share = self.median(name, phase, given)?;
+            Some((class.clone(), share))
+        });
+        given.reduce(|least, other| if other.1 < least.1 { other } else { least })
     }
 
     fn worth(&self, measured: &Measured) -> f64 {
@@ -93,9 +128,9 @@ impl Ranking<'_> {
     }
 
     /// Median over blocks of an arm's figure; of an even number the higher one in the middle, as in the answer.
-    fn median(&self, name: &str, phase: &str, figure: impl Fn(&Measured) -> Option<f64>) -> Option<f64> {
+    fn median(&self, name: &str, phase: &str, figure: impl Fn(&PhaseSummary) -> Option<f64>) -> Option<f64> {
         let own = self.arms.iter().filter(|arm| arm.shown_name() == name);
-        let mut found: Vec<f64> = own.filter_map(|arm| figure(&arm.whole_phase(phase)?.measured)).collect();
+        let mut found: Vec<f64> = own.filter_map(|arm| figure(arm.whole_phase(phase)?)).collect();
         found.sort_by(f64::total_cmp);
         found.get(found.len() / 2).copied()
     }

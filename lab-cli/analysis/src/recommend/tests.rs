@@ -1,7 +1,7 @@
 //! Made runs of three phases.
 
 use super::*;
-use crate::summary::{LatencyObjective, Measured, Measures, PhaseSummary, Validity};
+use crate::summary::{Entitled, LatencyObjective, Measured, Measures, PhaseSummary, Validity};
 
 const PHASES: [(&str, PhaseRole, f64); 3] =
     [("before", PhaseRole::Calm, 70.0), ("spike", PhaseRole::Overload, 200.0), ("after", PhaseRole::After, 70.0)];
@@ -34,7 +34,7 @@ fn the_arm_whose_worst_phase_is_best_is_recommended_with_its_price() {
     let found = recommendation(&run(three(1).into())).expect("there is a choice");
     // aimd: .9, .9, 1; vegas: 1, 1, .5; none: 1, .11, .1.
     assert_eq!((found.worst.arm.as_str(), found.worst.share), ("aimd", 0.9));
-    assert_eq!(found.next, PhaseShare { arm: "vegas".to_owned(), phase: "after".to_owned(), share: 0.5 });
+    assert_eq!(found.next, PhaseShare { arm: "vegas".to_owned(), phase: "after".to_owned(), share: 0.5, class: None });
     assert!((found.price_in_calm.unwrap() - 0.1).abs() < 1e-9);
     assert_eq!((found.blocks, found.first_in), (1, 1));
     let behind: Vec<_> = found.behind.iter().map(|one| (one.phase.as_str(), one.arm.as_str())).collect();
@@ -98,6 +98,32 @@ fn who_serves_most_and_leaves_the_rest_waiting_is_passed_over() {
         found.lines()[1],
         "Not connections, which serves more: in spike 72 % of what it does not refuse is answered in time (the objective: 90 %), and the rest waits for that in vain."
     );
+}
+
+#[test]
+fn who_gives_the_important_less_than_their_due_is_passed_over() {
+    let classes = |arm: &mut Arm, goodput: [f64; 2]| {
+        let of = |offered_per_s, goodput_per_s| Measured { offered_per_s, goodput_per_s, ..Measured::default() };
+        arm.phases[1].by_class =
+            [("0".to_owned(), of(320.0, goodput[0])), ("1".to_owned(), of(80.0, goodput[1]))].into();
+    };
+    let mut arms = vec![arm("gradient2", 1, [70.0, 200.0, 70.0]), arm("headway", 1, [70.0, 190.0, 70.0])];
+    classes(&mut arms[0], [160.0, 40.0]);
+    // 80 of 190 are due to class 1, and 110 to class 0.
+    classes(&mut arms[1], [114.0, 76.0]);
+    let (important, rest) = (vec!["1".to_owned()], vec!["0".to_owned()]);
+    let of_whom = RunSummary { entitled: Entitled { groups: vec![important, rest] }, ..run(arms.clone()) };
+    let found = recommendation(&of_whom).expect("there is a choice");
+    assert_eq!((found.worst.arm.as_str(), found.worst.share, found.worst.class.as_deref()), ("headway", 0.95, None));
+    assert_eq!(
+        found.lines()[..2],
+        [
+            "Deploy headway: in its worst phase (spike) it serves 95 % of what the best arm does; gradient2 comes next, which gives class 1 50 % of its due in spike.",
+            "Not gradient2, which serves more: in spike it gives class 1 50 % of its due."
+        ]
+    );
+    // Nobody comes first where nothing says so.
+    assert_eq!(recommendation(&run(arms)).expect("there is a choice").worst.arm, "gradient2");
 }
 
 #[test]

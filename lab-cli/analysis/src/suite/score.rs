@@ -2,25 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    matrix::{SuiteCell, rounded},
-    shares::Entitled,
-};
+use super::matrix::{SuiteCell, rounded};
 use crate::{
     oracle_share,
     series::value::Value,
-    summary::{Arm, PhaseRole, PhaseSummary, RunSummary, Validity, busiest},
+    summary::{Arm, Entitled, PhaseRole, PhaseSummary, RunSummary, Validity, busiest},
 };
 
-/// Least share of the capacity that fairness asks after: what is left for a class beyond it is chance.
-const WORTH_ASKING: f64 = 0.01;
-
 /// Cells of a run, by arm. `scored`: the run's bound says what the best could do.
-pub fn cells(summary: &RunSummary, entitled: &Entitled, scored: bool) -> BTreeMap<String, SuiteCell> {
+pub fn cells(summary: &RunSummary, scored: bool) -> BTreeMap<String, SuiteCell> {
     let bound = |block: u32| summary.arms.iter().find(|arm| arm.bound && arm.block == block);
     let of_arm = |name: &str| {
         let runs: Vec<&Arm> = summary.arms.iter().filter(|arm| arm.shown_name() == name).collect();
-        Repetitions(&runs).cell(scored, |runs| fairness(runs, entitled, bound))
+        Repetitions(&runs).cell(scored, |runs| fairness(runs, &summary.entitled, bound))
     };
     let names =
         summary.arm_names().into_iter().filter(|name| !summary.arms.iter().any(|arm| arm.bound && arm.name == *name));
@@ -129,10 +123,7 @@ fn fairness<'a>(runs: &[&Arm], entitled: &Entitled, bound: impl Fn(u32) -> Optio
     let least = |arm: &Arm| {
         let phase = busiest(&arm.phases)?;
         let capacity = bound(arm.block)?.whole_phase(&phase.name)?.measured.goodput_per_s;
-        let wanted = phase.by_class.iter().map(|(class, of)| (class.as_str(), of.offered_per_s)).collect();
-        let due = entitled.shares(&wanted, capacity);
-        let shares = due.iter().filter(|(_, due)| **due >= WORTH_ASKING * capacity);
-        shares.map(|(class, due)| (phase.by_class[class].goodput_per_s / due).min(1.0)).reduce(f64::min)
+        entitled.given(phase, capacity).into_values().reduce(f64::min)
     };
     median(&runs.iter().map(|arm| least(arm)).collect::<Option<Vec<_>>>()?).map(rounded)
 }
@@ -177,7 +168,7 @@ mod tests {
             ];
             arm("codel", block, phases)
         });
-        let found = cells(&summary(runs.collect()), &Entitled::default(), true);
+        let found = cells(&summary(runs.collect()), true);
         let cell = &found["codel"];
         // Once it had not recovered, and that is no median.
         assert_eq!((cell.score, cell.range, cell.phase.as_deref()), (Some(0.95), Some([0.93, 0.97]), Some("over")));
@@ -202,7 +193,7 @@ mod tests {
         let mut after = phase("after", PhaseRole::After, 0.9);
         after.measures.recovery = Some(Recovery { after_s_at_least: Some(30.0), ..Recovery::default() });
         let invalid = Arm { verdict: Validity::Invalid, ..arm("dagor", 1, vec![after.clone()]) };
-        let found = cells(&summary(vec![arm("codel", 1, vec![after]), invalid]), &Entitled::default(), false);
+        let found = cells(&summary(vec![arm("codel", 1, vec![after]), invalid]), false);
         let codel = &found["codel"];
         assert_eq!((codel.score, codel.recovery_s, codel.recovery_at_least), (None, Some(30.0), true));
         assert_eq!(found["dagor"].reason.as_deref(), Some("INVALID: no reason is known"));
@@ -219,7 +210,8 @@ mod tests {
         due.measured = rates(520.0, 200.0);
         let bound = Arm { bound: true, ..arm("blind", 1, vec![due]) };
         let entitled = Entitled { groups: vec![vec!["1".to_owned(), "4".to_owned()]] };
-        let found = cells(&summary(vec![arm("codel", 1, vec![over]), bound]), &entitled, true);
+        let of = RunSummary { entitled, ..summary(vec![arm("codel", 1, vec![over]), bound]) };
+        let found = cells(&of, true);
         // 38 of 40, and 162 of the 160 that are left.
         assert_eq!((found.len(), found["codel"].fairness), (1, Some(0.95)));
     }

@@ -4,12 +4,18 @@ use std::time::Duration;
 
 use analysis::{
     judge::measures::{MeasuresPlan, PlannedPhase},
-    summary::PlannedLoad,
+    summary::{Entitled, PlannedLoad},
 };
 
 use super::{Experiment, LoadStream, PhasePlan};
 
 impl Experiment {
+    /// Claims of classes.
+    pub fn entitled(&self) -> Entitled {
+        let marks = &self.users.marks;
+        Entitled::of([&marks.criticality, &self.target.criticality], marks.customer.keys())
+    }
+
     /// Plan for the measures, on a target of this capacity.
     pub fn measures_plan(&self, capacity: Option<f64>, virtual_time: bool) -> MeasuresPlan {
         let phase = |phase: &PhasePlan| PlannedPhase {

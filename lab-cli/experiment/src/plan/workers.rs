@@ -1,6 +1,6 @@
 //! Workers of a service of one's own, where a policy has to know their number.
 
-use controllers::{Place, catalogue::PolicySpec};
+use controllers::Place;
 use installed::catalogue;
 use spec::proxy::ProxySpec;
 
@@ -14,7 +14,7 @@ impl Experiment {
             return Vec::new();
         }
         let guess = ProxySpec::default().concurrency;
-        let guessing = self.arms.iter().filter(|arm| counts_workers(&arm.policy));
+        let guessing = self.arms.iter().filter(|arm| catalogue().counts_workers(&arm.policy, Place::Single));
         let said = |label: &str| {
             format!(
                 "{label} lets {guess} requests in and holds the others, and {guess} is a guess: say how many the service works on at once \
@@ -23,13 +23,6 @@ impl Experiment {
         };
         guessing.map(|arm| said(&arm.label)).collect()
     }
-}
-
-/// True if this policy before a whole service holds requests until a worker is free.
-pub(crate) fn counts_workers(policy: &PolicySpec) -> bool {
-    let (place, entry) = (Place::Single, catalogue().find(&policy.name));
-    let made = entry.and_then(|entry| catalogue().check(entry, Some(place), &policy.settings).ok());
-    made.is_some_and(|made| made.counts_workers(place))
 }
 
 #[cfg(test)]

@@ -6,8 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use analysis::suite::{Entitled, SuiteScenario};
-use controllers::Criticality;
+use analysis::suite::SuiteScenario;
 use experiment::{
     Changes, Experiment, Library, Repeat,
     plan::{AppPlan, ArmPlan, TreeService},
@@ -143,21 +142,6 @@ impl Scenario {
             unscored: self.unscored.clone(),
             folder: self.name().to_owned(),
         }
-    }
-
-    /// What classes are entitled to: by what their requests say of their importance, or as customers, who are equal.
-    pub fn entitled(&self) -> Entitled {
-        let marks = &self.experiment.users.marks;
-        let name = |class: &controllers::Class| class.0.to_string();
-        let of_level = |level: Criticality| -> Vec<String> {
-            marks.criticality.iter().filter(|(_, of)| **of == level).map(|(class, _)| name(class)).collect()
-        };
-        let mut groups: Vec<Vec<String>> = Criticality::ALL.into_iter().rev().map(of_level).collect();
-        if marks.criticality.is_empty() {
-            groups.push(marks.customer.keys().map(name).collect());
-        }
-        groups.retain(|group| !group.is_empty());
-        Entitled { groups }
     }
 
     /// About how many requests all its runs have: what they take is in proportion to that.
