@@ -97,7 +97,7 @@ pub(super) struct Key {
     pub name: &'static str,
     pub about: &'static str,
     action: Action,
-    on: &'static [Screen],
+    pub on: &'static [Screen],
 }
 
 use KeyCode::{Char, Enter, Esc, F, Left, Right};

@@ -428,12 +428,31 @@ fn every_screen_can_be_drawn_at_every_size_and_has_its_help() {
     }
 }
 
+/// `docs/reference/tui.md`. `INSTA_UPDATE=always` writes it anew, as it does the other generated pages.
 #[test]
-fn the_document_has_every_key() {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tui.md");
-    let document = std::fs::read_to_string(path).expect("docs/tui.md");
+fn the_page_of_keys_is_fresh() {
+    let mut groups: Vec<(String, String)> = Vec::new();
     for key in crate::keymap::KEYS.iter().filter(|key| !key.name.is_empty()) {
-        let row = format!("| {} | {} |", key.name, key.about);
-        assert!(document.contains(&row), "{row}");
+        let screens: Vec<String> = key.on.iter().map(|screen| format!("{screen:?}").to_lowercase()).collect();
+        let screens = screens.join(", ");
+        let row = format!("| `{}` | {} |\n", key.name, key.about);
+        match groups.iter_mut().find(|(known, _)| *known == screens) {
+            Some((_, rows)) => rows.push_str(&row),
+            None => groups.push((screens, row)),
+        }
     }
+    let mut wanted = String::from(
+        "# Keys of the screens\n\nGenerated from the program: do not edit. \
+         `INSTA_UPDATE=always cargo test --workspace --lib the_page_of_keys` writes it anew.\n\n\
+         `?` shows those of a screen on it. What the keys do that change a run: [tui.md](../tui.md#changing-a-live-run).\n",
+    );
+    for (screens, rows) in groups {
+        wanted.push_str(&format!("\n## {screens}\n\n| key | what |\n|---|---|\n{rows}"));
+    }
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/tui.md");
+    if std::env::var_os("INSTA_UPDATE").is_some_and(|mode| mode == "always") {
+        return std::fs::write(file, wanted).expect("written");
+    }
+    let page = std::fs::read_to_string(file).expect("docs/reference/tui.md");
+    assert_eq!(page, wanted, "docs/reference/tui.md is stale");
 }
