@@ -42,6 +42,15 @@ pub struct FileProblem {
     pub hint: Option<String>,
 }
 
+impl FileProblem {
+    /// The key that an unknown one was to be.
+    fn meant(&self) -> Option<String> {
+        let name = self.hint.as_deref()?.strip_prefix("did you mean ")?.strip_suffix('?')?;
+        let written = self.key.rsplit_once('.').filter(|_| self.message == "there is no such key");
+        Some(written.map_or_else(|| name.to_owned(), |(table, _)| format!("{table}.{name}")))
+    }
+}
+
 impl fmt::Display for FileProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.place)?;
@@ -95,6 +104,31 @@ impl Problems {
         let mut all = self.found.into_inner();
         all.sort();
         all.dedup();
+        // A slip in a key is one problem: the key that was meant is not missing too.
+        let meant: Vec<String> = all.iter().filter_map(FileProblem::meant).collect();
+        all.retain(|problem| problem.message != "is missing" || !meant.contains(&problem.key));
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Changes, read};
+
+    #[test]
+    fn a_slip_in_a_key_is_one_problem_and_a_tab_is_called_one() {
+        let told = |text: &str| -> Vec<String> {
+            let problems = read(text, &Changes::default()).expect_err("a slip");
+            problems.iter().map(ToString::to_string).collect()
+        };
+        let file = "name: x\ntarget: {app: emulated, service: 10ms}\nobjectve: {response_time: 1s}\n\
+                    users: {model: url, phases: [{nam: x, requests: 5/s, for: 3s}]}\narms: [none]\n";
+        let slips = [
+            "3:1: objectve: there is no such key\n    did you mean objective?",
+            "4:31: users.phases.0.nam: there is no such key\n    did you mean name?",
+        ];
+        assert_eq!(told(file), slips);
+        let tab = told("name: x\ntarget:\n\tapp: emulated\n");
+        assert_eq!(tab, ["3:2: there is a tab, and YAML takes none\n    indent with spaces"]);
     }
 }

@@ -29,7 +29,7 @@ impl Rate {
     }
 }
 
-/// `100/s`, `10k/s`, `60/m`, `0.5x`.
+/// `100/s`, `10k/s`, `100rps`, `60/m`, `0.5x`.
 pub(super) fn rate(node: &Node) -> Option<Rate> {
     let Value::Text(text) = &node.value else { return None };
     let number = |digits: &str, factor: f64| {
@@ -43,7 +43,7 @@ pub(super) fn rate(node: &Node) -> Option<Rate> {
     if let Some(times) = text.strip_suffix('x') {
         return number(times, 1.0).map(Rate::OfCapacity);
     }
-    let (digits, unit) = text.split_once('/')?;
+    let (digits, unit) = text.split_once('/').or_else(|| Some((text.strip_suffix("rps")?, "s")))?;
     let factor = match unit.trim() {
         "s" => 1.0,
         "m" | "min" => 1.0 / 60.0,
@@ -63,5 +63,21 @@ pub(super) fn per_second(fields: &Fields<'_>, key: &str, range: RangeInclusive<f
     match rate(node) {
         Some(Rate::PerSecond(rate)) if range.contains(&rate) => Some(rate),
         _ => fields.wrong(key, format!("unexpected {}", node.value.shown()), hint),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::Place;
+
+    #[test]
+    fn rates_are_written_in_several_ways() {
+        let of = |text: &str| rate(&Node { value: Value::Text(text.to_owned()), place: Place::Flag(String::new()) });
+        for text in ["120/s", "120rps", "120 rps", "0.12k/s", "7200/m"] {
+            assert_eq!(of(text), Some(Rate::PerSecond(120.0)), "{text}");
+        }
+        assert_eq!(of("0.5x"), Some(Rate::OfCapacity(0.5)));
+        assert!(["rps", "120", "-1rps", "120/h", "xrps"].iter().all(|text| of(text).is_none()));
     }
 }
