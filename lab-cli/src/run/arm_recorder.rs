@@ -86,6 +86,7 @@ impl<'a> ArmRecorder<'a> {
             name: self.arm.label.clone(),
             policy: self.arm.policy_name().to_owned(),
             parameters: arm_summary::parameters_of(self.arm),
+            client: self.plan.client.as_ref().map(arm_summary::client),
             block: self.block,
             generator: arm_metrics::generator(&report),
             phases: report.phases.iter().map(arm_metrics::phase).collect(),

@@ -117,7 +117,7 @@ pub fn run(
     let begins = LiveEvent::LoadStarted { at: rfc3339(SystemTime::now()) };
     tell(&begins, recording.folder, recording.sinks)?;
     let report = senders::run(&plan, &options, |window| recording.second(&window), &flag)?;
-    recording.end(report, plan.client.as_ref().map(arm_summary::client), &before)
+    recording.end(report, &before)
 }
 
 /// Readings at the start of the arm.
@@ -264,7 +264,7 @@ impl Recording<'_> {
     }
 
     /// The load is over: what both sides counted, and the end of the target.
-    fn end(self, report: Report, client: Option<summary::Client>, before: &Before) -> Result<Ended, RunFailure> {
+    fn end(self, report: Report, before: &Before) -> Result<Ended, RunFailure> {
         let Self { turn, mut site, observers, recorder, folder, sinks, cut, timeline, mut touches } = self;
         let Observers { gauges, resets, hands, noise, speed, .. } = observers;
         site.load_ends();
@@ -317,7 +317,6 @@ impl Recording<'_> {
             ..Counters::read().since(&before.kernel)
         };
         let known = summary::Arm {
-            client,
             conditions,
             server,
             service,
