@@ -46,6 +46,8 @@ pub struct ChartAxis {
     pub dense: bool,
     /// Phases.
     pub bands: Vec<Band>,
+    /// Faults, each with its name.
+    pub faults: Vec<Band>,
 }
 
 /// Scale of an axis.
@@ -61,7 +63,7 @@ pub enum Scale {
     Groups(Vec<String>),
 }
 
-/// A part of the axis to the right: a phase.
+/// A part of the axis to the right: a phase, or a fault.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Band {
     /// Name of the phase.

@@ -1,6 +1,6 @@
 //! Manifest of a run, `manifest.json`: what was run, and in which order.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use controllers::{Class, Criticality, catalogue::PolicySpec};
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use crate::{
     live::value_in_words,
     run_file,
     summary::{Capacity, Entitled, LatencyObjective, LimitSearch, Mode, Stopped},
-    text::counted,
+    text::{counted, percent},
 };
 
 /// The parts of a manifest that verdicts are made from.
@@ -105,7 +105,41 @@ pub struct PlannedArm {
     pub hindsight: Option<Value>,
 }
 
+/// A fault of the plan.
+#[derive(Debug, Clone, Deserialize)]
+pub struct PlannedFault {
+    /// Its start, from the start of an arm.
+    pub at: Duration,
+    /// Its duration.
+    pub lasts: Duration,
+    kind: Value,
+    #[serde(default)]
+    service: Option<String>,
+}
+
+impl PlannedFault {
+    /// `capacity 30 %`, `errors 20 % of auth`.
+    pub fn in_words(&self) -> String {
+        let value = |value: &Value| value.as_f64().map_or_else(String::new, |share| format!(" {}", percent(share)));
+        let kind = match self.kind.as_object().and_then(|one| one.iter().next()) {
+            Some((name, Value::Object(ends))) if name == "ramp" => {
+                let end = |name: &str| ends.get(name).map_or_else(String::new, value);
+                format!("capacity{} to{}", end("from"), end("to"))
+            }
+            Some((name, of)) => format!("{name}{}", value(of)),
+            None => self.kind.as_str().unwrap_or_default().to_owned(),
+        };
+        self.service.as_ref().map_or_else(|| kind.clone(), |service| format!("{kind} of {service}"))
+    }
+}
+
 impl Manifest {
+    /// Faults of a run in virtual time.
+    pub fn faults(&self) -> Vec<PlannedFault> {
+        let written = self.whole.pointer("/experiment/virtual/faults").filter(|_| self.mode == Mode::Virtual);
+        written.and_then(|faults| Vec::deserialize(faults).ok()).unwrap_or_default()
+    }
+
     /// Reads a run's manifest.
     ///
     /// # Errors

@@ -191,6 +191,18 @@ impl<'a> PlotArea<'a> {
         }
     }
 
+    /// Shades of faults, each with its name.
+    pub fn faults(&self) -> Markup {
+        let (top, bottom) = (self.size.top(), self.size.bottom());
+        html! {
+            @for fault in &self.axis.faults {
+                @let (from, to) = (self.x(fault.from), self.x(fault.to));
+                rect class="fault" x=(round(from)) y=(round(top - BAND)) width=(round((to - from).max(2.0))) height=(round(bottom - top + BAND)) {}
+                (self.size.label(&fault.name, Anchor::After(from + 4.0), top - BAND / 2.0, self.size.right() - from - 4.0))
+            }
+        }
+    }
+
     /// Grid, numbers, and this title above.
     pub fn frame(&self, title: &str) -> Markup {
         let (size, axis) = (self.size, self.axis);

@@ -106,6 +106,7 @@ impl Chart {
         html! {
             (plot.phases())
             @for area in panel.against.iter().filter(|against| against.area) { path d=(plot.area(&area.points)) class="area" {} }
+            (plot.faults())
             (plot.frame(title))
             @if bars { (self.bars(panel, &plot)) } @else { @for line in &panel.lines { (self.line(line, &plot)) } }
             @for dashed in panel.against.iter().filter(|against| !against.area) {

@@ -325,7 +325,7 @@ impl<'a> Evaluation<'a> {
         };
         let bands = begins.iter().filter(|_| dense).map(band).collect();
         let title = self.plan.across.clone().unwrap_or_else(|| title.to_owned());
-        ChartAxis { title, scale, scattered: self.plan.scatter, dense, bands }
+        ChartAxis { title, scale, scattered: self.plan.scatter, dense, bands, faults: Vec::new() }
     }
 }
 

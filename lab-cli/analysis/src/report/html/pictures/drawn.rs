@@ -3,6 +3,7 @@
 use crate::{
     chart::{Band, Chart, ChartAxis, ChartLine, ChartPanel, Point, Scale},
     live::TimelineSecond,
+    manifest::PlannedFault,
     report::RunFiles,
     series::value::Value,
     summary::{AnswerColumn, PhaseRole},
@@ -69,7 +70,14 @@ impl<'a> Drawn<'a> {
         let measured = self.seconds.iter().map(|second| second.second / self.step + 1).max().unwrap_or(1);
         let end = self.bands.last().map_or(0.0, |band| band.to).max(f64::from(measured * self.step));
         let scale = Scale::Linear([0.0, end]);
-        ChartAxis { title: "time, s".to_owned(), scale, scattered: false, dense: true, bands: self.bands.clone() }
+        ChartAxis {
+            title: "time, s".to_owned(),
+            scale,
+            scattered: false,
+            dense: true,
+            bands: self.bands.clone(),
+            faults: self.run.manifest.faults().iter().map(fault).collect(),
+        }
     }
 
     /// Chart over time.
@@ -113,6 +121,11 @@ impl<'a> Drawn<'a> {
         let named = columns.iter().find(stressed).map(|column| column.phase.clone());
         named.or_else(|| self.run.busiest().map(str::to_owned))
     }
+}
+
+fn fault(planned: &PlannedFault) -> Band {
+    let [from, lasts] = [planned.at, planned.lasts].map(|time| time.as_secs_f64());
+    Band { name: format!("fault: {}", planned.in_words()), from, to: from + lasts }
 }
 
 fn joined(values: &[Value], how: Joined) -> Option<Value> {

@@ -82,6 +82,7 @@ impl HeatMap {
         let most = self.cells.iter().map(|(_, _, count)| *count).max().unwrap_or(1) as f64;
         let body = html! {
             (plot.phases())
+            (plot.faults())
             (plot.frame("seconds, log scale"))
             @for (column, row, count) in &self.cells {
                 @let (from, to) = (plot.x(f64::from(column * self.step)), plot.x(f64::from((column + 1) * self.step)));
