@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Command, CommandFactory, Parser, Subcommand, ValueEnum};
 use experiment::Repeat;
 
 mod calibrate;
@@ -11,6 +11,7 @@ mod compare;
 mod init;
 mod load;
 mod output;
+mod overview;
 mod past_runs;
 mod policies;
 mod proxy;
@@ -21,6 +22,9 @@ mod serve;
 mod service_transport;
 mod suite;
 mod sweep;
+#[cfg(test)]
+mod tests;
+mod tips;
 mod trace;
 mod values;
 
@@ -40,6 +44,7 @@ pub use serve::ServeArgs;
 pub use service_transport::ServiceTransport;
 pub use suite::{SuiteArgs, SuiteOutput};
 pub use sweep::{GoalArgs, SweepArgs, TuneArgs, TuneOutput};
+pub use tips::with_tip;
 pub use trace::{AnonymizeArgs, FitArgs, GenerateArgs, ImportArgs, InspectArgs, Trace};
 
 /// Version, with the commit that the program was built from: of a release build, in a clone or from a published package.
@@ -50,9 +55,9 @@ pub const VERSION: &str = env!("LAB_VERSION");
 #[derive(Debug, Parser)]
 #[command(name = "lab", version = VERSION, max_term_width = 100, disable_help_subcommand = false)]
 #[command(
-    after_help = "Start with: lab run flash-crowd\nExit codes: 0 done, 1 could not be done, 2 bad usage or input, \
-                        3 INVALID, 4 a threshold or claim failed, a load was not served or a comparison is \
-                        undecided, 130/143 interrupted"
+    after_help = "Start with: lab run flash-crowd --virtual. lab help COMMAND says more of a command.\nExit codes: 0 done, 1 could not be \
+                  done, 2 bad usage or input, 3 INVALID, 4 a threshold or claim failed, a load was not served or a \
+                  comparison is worse or undecided (where asked for), 130/143 interrupted"
 )]
 pub struct Cli {
     /// What the terminal shows them with.
@@ -63,24 +68,29 @@ pub struct Cli {
     pub command: Option<LabCommand>,
 }
 
+/// The command line: commands in groups, with examples.
+pub fn command() -> Command {
+    overview::arranged(Cli::command())
+}
+
 /// Commands.
 #[derive(Debug, Subcommand)]
 pub enum LabCommand {
-    /// Runs every arm of an experiment.
+    /// Runs an experiment: every arm (setting under test), and what to deploy.
     Run(RunArgs),
-    /// Runs the values of a range in virtual time, and draws a measure over them.
+    /// Runs a range of values, and draws a measure over them.
     Sweep(SweepArgs),
-    /// Looks for the best parameters of a policy in virtual time, and says how far from them one may be.
+    /// Looks for a policy's best parameters, and how far from them one may be.
     Tune(TuneArgs),
-    /// Runs policies in every scenario of the suite in virtual time, and scores them.
+    /// Scores policies in every scenario of the suite.
     Suite(SuiteArgs),
-    /// The atlas: runs the results of the papers as experiments, and says which of their claims hold.
+    /// The atlas: results of papers as experiments, and which claims hold.
     Reproduce(ReproduceArgs),
-    /// Verdicts between runs, or between the arms of one.
+    /// Who won: verdicts between runs, or between the arms of one.
     Compare(CompareArgs),
     /// Says which policy to deploy, how, at what price and how sure that is.
     Recommend(RecommendArgs),
-    /// Computes every figure and verdict of a run again from its files, and says which differ.
+    /// Computes every figure of a run again, and says which differ.
     Recheck(RecheckArgs),
     /// Writes a report of a run.
     Report(ReportArgs),
@@ -90,21 +100,21 @@ pub enum LabCommand {
     Load(Box<LoadArgs>),
     /// Replays a recorded trace, with its own timing.
     Replay(ReplayArgs),
-    /// Measures a live target and writes a plant file for virtual time.
+    /// Measures a live target for virtual time: a plant file.
     Calibrate(CalibrateArgs),
-    /// Serves the Arashi web mail alone, for a browser or another load tool.
+    /// Serves the Arashi web mail, for a browser or another load tool.
     Serve(ServeArgs),
-    /// A reverse proxy with a policy of admission, before a service of your own.
+    /// A reverse proxy with a policy of admission, before your service.
     Proxy(Box<ProxyArgs>),
-    /// Writes an experiment file for a service of your own, by asking it a few requests.
+    /// Writes an experiment file for your service, by asking it a few requests.
     Init(InitArgs),
-    /// Reads experiment files and says everything that is wrong with them.
+    /// Says everything that is wrong with experiment files.
     Check(CheckArgs),
     /// The catalogue of policies.
     Policies(PoliciesArgs),
-    /// Writes a crate with a policy of your own, which runs in all of the lab at once.
+    /// Writes a crate with a policy of your own.
     NewPolicy(NewPolicyArgs),
-    /// Traces and user models: from a log to a model of its users, and back.
+    /// Traces and user models: from a log to users, and back.
     #[command(subcommand)]
     Trace(Trace),
     /// JSON Schema of the files that the lab reads and writes.

@@ -2,11 +2,10 @@
 
 use std::io::IsTerminal;
 
-use clap::CommandFactory;
 use experiment::Library;
 
 use crate::{
-    args::{Cli, LabCommand, Output, SchemaOf},
+    args::{self, Cli, LabCommand, Output, SchemaOf},
     exit::{CommandResult, End, Failure},
 };
 
@@ -62,7 +61,7 @@ pub fn dispatch(cli: Cli) -> CommandResult {
         #[cfg(feature = "live")]
         None if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() => screen::open(cli.colours),
         None => {
-            let mut help = Cli::command();
+            let mut help = args::command();
             Err(Failure::usage(format!("what shall be done?\n\n{}", help.render_help())))
         }
         Some(LabCommand::Check(args)) => check::check(&args),
@@ -72,7 +71,7 @@ pub fn dispatch(cli: Cli) -> CommandResult {
         Some(LabCommand::Schema { of }) => schema(of),
         Some(LabCommand::Completions { shell }) => {
             let mut buffer = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "lab", &mut buffer);
+            clap_complete::generate(shell, &mut args::command(), "lab", &mut buffer);
             print(&buffer)
         }
         Some(LabCommand::Man(args)) => man::man(&args),

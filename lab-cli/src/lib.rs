@@ -9,7 +9,7 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches as _;
 use controllers::Entry;
 
 pub mod args;
@@ -47,12 +47,13 @@ pub fn main_with(extra: &'static [Entry]) -> ExitCode {
     if let Err(failure) = installed {
         return exit::code(Err(failure));
     }
-    match args::Cli::try_parse() {
+    let parsed = args::command().try_get_matches();
+    match parsed.and_then(|found| args::Cli::from_arg_matches(&found)) {
         Ok(cli) => exit::code(command::dispatch(cli)),
         // --help and --version come as errors that print to standard output and end with 0; bad usage ends with 2.
         Err(error) => {
             let code = error.exit_code();
-            let _ = error.print();
+            let _ = args::with_tip(error, &args::command()).print();
             ExitCode::from(u8::try_from(code).unwrap_or(2))
         }
     }

@@ -4,12 +4,13 @@ use clap::{Args, ValueEnum};
 
 /// Colours of a terminal.
 #[derive(Debug, Clone, Copy, Args)]
+#[command(next_help_heading = "Global options")]
 pub struct Colours {
     /// Colours: when.
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
+    #[arg(long, global = true, display_order = 1000, hide_short_help = true, value_enum, default_value_t = Color::Auto)]
     pub color: Color,
     /// Colours for a dark or a light ground [auto: the terminal is asked].
-    #[arg(long, global = true, value_enum, default_value_t = ThemeName::Auto)]
+    #[arg(long, global = true, display_order = 1000, hide_short_help = true, value_enum, default_value_t = ThemeName::Auto)]
     pub theme: ThemeName,
 }
 

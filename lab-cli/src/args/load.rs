@@ -29,16 +29,17 @@ are in flight, and one that waits for a connection counts that wait in its respo
 pub struct LoadArgs {
     /// What to ask for: `http://127.0.0.1:8080/path`.
     pub url: String,
-    /// Connections. Without -R: users, each with a connection of its own and asking again as soon as it is answered [default: 64, or -n
-    /// if that is less]. With -R: the largest number of connections [default: as many as it takes]; with HTTP/2 each carries as many
-    /// requests at once as the service allows.
-    #[arg(short = 'c', long, value_name = "N", value_parser = size)]
+    /// Connections at once [default: 64; with -R as many as it takes].
+    ///
+    /// Without -R: users, each with a connection of its own and asking again as soon as it is answered; no more than -n. With -R: the
+    /// largest number of connections; with HTTP/2 each carries as many requests at once as the service allows.
+    #[arg(short = 'c', long, aliases = ["vus", "users"], value_name = "N", value_parser = size)]
     pub connections: Option<u64>,
     /// Requests in all; 10k and 1m are understood.
     #[arg(short = 'n', long, value_name = "N", value_parser = size, conflicts_with = "duration")]
     pub requests: Option<u64>,
     /// How long: 30s, 2m [default: 10s].
-    #[arg(short = 'd', long, visible_alias = "for", value_name = "TIME", value_parser = time)]
+    #[arg(short = 'd', long, short_alias = 'z', visible_alias = "for", value_name = "TIME", value_parser = lasting)]
     pub duration: Option<Duration>,
     #[command(flatten)]
     pub rates: RateArgs,
@@ -50,20 +51,25 @@ pub struct LoadArgs {
     #[arg(long, value_name = "TIME", default_value = "20s", value_parser = time)]
     pub timeout: Duration,
     /// An answer counts as goodput if it comes within this time [default: the time-out].
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = time)]
     pub deadline: Option<Duration>,
-    /// Fail (exit code 4) if this holds: 'p99 > 200ms', 'error_rate > 1%', 'goodput < 500'. What has too few samples to be known
-    /// fails too.
+    /// Fail (exit code 4) if this holds: 'p99 > 200ms'.
+    ///
+    /// Or 'error_rate > 1%', 'goodput < 500'. What has too few samples to be known fails too.
     #[arg(long, value_name = "CONDITION", action = ArgAction::Append)]
     pub fail_if: Vec<String>,
-    /// What counts as served: 'status 200' (several: any of them), 'text ok' or 'text item {{number}}' (in the first 256 KiB of the
-    /// body), 'bytes >= 100' (its length). Other answers are errors [default: any 2xx, or 304].
+    /// What counts as served: 'status 200', 'text ok' [default: any 2xx, or 304].
+    ///
+    /// Of several statuses any; 'text item {{number}}' is looked for in the first 256 KiB of the body; 'bytes >= 100' is about its
+    /// length. Other answers are errors.
     #[arg(long, value_name = "CONDITION", action = ArgAction::Append)]
     pub expect: Vec<String>,
     /// Root of all randomness.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(0..=(1 << 53)))]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(0..=(1 << 53)))]
     pub seed: u64,
-    /// A host beyond this machine that may be loaded: yours, and prepared for it.
+    /// A host beyond this machine that may be loaded.
+    ///
+    /// It is yours, and prepared for it.
     #[arg(long, value_name = "HOST")]
     pub allow_host: Vec<String>,
     #[command(flatten)]
@@ -72,81 +78,94 @@ pub struct LoadArgs {
 
 /// How fast.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Load")]
 pub struct RateArgs {
-    /// Requests a second in all, open loop, whether or not earlier ones were answered: 200, 0.5, 20/s, 90/m, 2k.
-    #[arg(short = 'R', long, value_name = "RATE", value_parser = rate, conflicts_with = "ramp")]
+    /// Requests a second, open loop: 200, 0.5, 20/s, 90/m, 2k.
+    ///
+    /// In all, whether or not earlier ones were answered.
+    #[arg(short = 'R', long, aliases = ["rps", "qps"], value_name = "RATE", value_parser = rate, conflicts_with = "ramp")]
     pub rate: Option<f64>,
     /// From one rate to another, evenly over the duration: 100/s..2k/s.
     #[arg(long, value_name = "RATE..RATE", value_parser = ramp)]
     pub ramp: Option<[f64; 2]>,
     /// The ramp in so many steps of equal length, each judged by itself.
-    #[arg(long, value_name = "N", requires = "ramp", value_parser = clap::value_parser!(u32).range(2..=100))]
+    #[arg(long, hide_short_help = true, value_name = "N", requires = "ramp", value_parser = clap::value_parser!(u32).range(2..=100))]
     pub steps: Option<u32>,
     /// Gaps between requests, with -R or --ramp: all the same, or exponential.
-    #[arg(long, value_enum, default_value_t = ArrivalGaps::Constant)]
+    #[arg(long, hide_short_help = true, value_enum, default_value_t = ArrivalGaps::Constant)]
     pub arrivals: ArrivalGaps,
     /// A new connection for each request.
-    #[arg(long, visible_alias = "disable-keepalive")]
+    #[arg(long, hide_short_help = true, visible_alias = "disable-keepalive")]
     pub new_connections: bool,
-    /// Search for the highest rate for which this holds: 'p99 < 200ms'. Begins with -R [default: 100].
+    /// Search for the highest rate for which this holds: 'p99 < 200ms'.
+    ///
+    /// Begins with -R [default: 100].
     #[arg(long, value_name = "OBJECTIVE", conflicts_with_all = ["ramp", "requests", "duration", "fail_if"])]
     pub find_rate: Option<String>,
     /// Shortest and longest time for which --find-rate tries one rate.
-    #[arg(long, value_name = "TIME..TIME", requires = "find_rate", value_parser = times, default_value = "5s..60s")]
+    #[arg(long, hide_short_help = true, value_name = "TIME..TIME", requires = "find_rate", value_parser = times, default_value = "5s..60s")]
     pub try_for: [Duration; 2],
 }
 
 /// What is sent.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Requests")]
 pub struct RequestArgs {
     /// Method [default: GET; POST where there is a body].
-    #[arg(short = 'm', long, ignore_case = true, value_parser = methods())]
+    #[arg(short = 'm', long, short_alias = 'X', ignore_case = true, value_parser = methods(), hide_possible_values = true)]
     pub method: Option<String>,
-    /// Body: a text, or @FILE. Form-encoded, unless a header says otherwise.
-    #[arg(short = 'b', long, value_name = "TEXT|@FILE")]
+    /// Body: a text, or @FILE.
+    ///
+    /// Form-encoded, unless a header says otherwise.
+    #[arg(short = 'b', long, alias = "data", value_name = "TEXT|@FILE")]
     pub body: Option<String>,
-    /// Extra header line; Host, Content-Type and Connection replace what would be sent.
+    /// Extra header line.
+    ///
+    /// Host, Content-Type and Connection replace what would be sent.
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", action = ArgAction::Append)]
     pub headers: Vec<String>,
-    /// Several requests in place of the URL's path, each drawn by its weight: a file with a URL or path a line, and the weight
-    /// behind it; a list of requests (YAML), a HAR file of a browser, or an access log. Of several hosts the target's counts.
+    /// Several requests, drawn by weight: a list, a HAR file or an access log.
+    ///
+    /// In place of the URL's path: a file with a URL or path a line, and the weight behind it; a list of requests (YAML), a HAR file of
+    /// a browser, or an access log. Of several hosts the target's counts.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "body"])]
     pub urls: Option<PathBuf>,
     /// Basic authentication: NAME:PASSWORD, or @FILE with that in its first line.
-    #[arg(long, value_name = "NAME:PASSWORD|@FILE", conflicts_with = "bearer")]
+    #[arg(long, hide_short_help = true, value_name = "NAME:PASSWORD|@FILE", conflicts_with = "bearer")]
     pub user: Option<String>,
     /// A bearer token, or @FILE with one in its first line.
-    #[arg(long, value_name = "TOKEN|@FILE")]
+    #[arg(long, hide_short_help = true, value_name = "TOKEN|@FILE")]
     pub bearer: Option<String>,
     /// Follow up to so many redirects in a row, on the same host; they are part of the request's response time.
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=50))]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=50))]
     pub follow: u32,
 }
 
 /// How it is sent.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Connections")]
 pub struct TransportArgs {
     /// Accept any certificate.
     #[arg(short = 'k', long)]
     pub insecure: bool,
     /// Certificates of the authorities to trust, in place of the system's (PEM).
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
     pub cacert: Option<PathBuf>,
     /// The client's certificate (PEM); its key may be in the same file.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
     pub cert: Option<PathBuf>,
     /// The key of the client's certificate (PEM).
-    #[arg(long, value_name = "FILE", requires = "cert")]
+    #[arg(long, hide_short_help = true, value_name = "FILE", requires = "cert")]
     pub key: Option<PathBuf>,
     /// An address of this machine to connect from; several are taken in turn, and give more connections to one service than one
     /// has ports (28 thousand).
-    #[arg(long, value_name = "ADDR", value_delimiter = ',', action = ArgAction::Append)]
+    #[arg(long, hide_short_help = true, value_name = "ADDR", value_delimiter = ',', action = ArgAction::Append)]
     pub source_address: Vec<IpAddr>,
     /// The Unix socket that the service listens on; the host of the URL is what it is told.
-    #[arg(long, value_name = "PATH", conflicts_with = "source_address")]
+    #[arg(long, hide_short_help = true, value_name = "PATH", conflicts_with = "source_address")]
     pub unix_socket: Option<PathBuf>,
     /// HTTP/1.1, also where a service with TLS offers HTTP/2.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub http1: bool,
     /// HTTP/2; without TLS by prior knowledge.
     #[arg(long, conflicts_with = "http1")]
@@ -155,9 +174,11 @@ pub struct TransportArgs {
 
 /// Where results go.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Results")]
 pub struct ResultArgs {
-    /// Folder for the results, which must not exist yet [default: runs/load-HOST-TIME]; lab report, compare, recheck and history
-    /// read it.
+    /// Folder for the results [default: runs/load-HOST-TIME].
+    ///
+    /// It must not exist yet; lab report, compare, recheck and history read it.
     #[arg(long, value_name = "DIR", conflicts_with = "no_save")]
     pub out: Option<PathBuf>,
     /// Save nothing.
@@ -168,16 +189,16 @@ pub struct ResultArgs {
     pub no_tui: bool,
     /// Percentiles of the live view and of the text: 50,95,99.9 [default: 50,75,90,95,99,99.9 in the view, 50,90,99,99.9 in the
     /// text].
-    #[arg(long, value_name = "P,P", value_delimiter = ',', value_parser = percentile, conflicts_with = "find_rate")]
+    #[arg(long, hide_short_help = true, value_name = "P,P", value_delimiter = ',', value_parser = percentile, conflicts_with = "find_rate")]
     pub percentiles: Vec<f64>,
     /// Form of the result on standard output.
     #[arg(long, value_enum, default_value_t = LoadOutput::Text)]
     pub output: LoadOutput,
     /// Where metrics for Prometheus are while it goes on, without a token and read-only: 127.0.0.1:9464 [default: nowhere].
-    #[arg(long, value_name = "ADDR", conflicts_with = "find_rate")]
+    #[arg(long, hide_short_help = true, value_name = "ADDR", conflicts_with = "find_rate", value_parser = super::values::address)]
     pub metrics: Option<SocketAddr>,
     /// The collector of OpenTelemetry that the same metrics are exported to, http://127.0.0.1:4318 (in builds with the feature otel).
-    #[arg(long, value_name = "URL", conflicts_with = "find_rate")]
+    #[arg(long, hide_short_help = true, value_name = "URL", conflicts_with = "find_rate")]
     pub otlp: Option<String>,
 }
 
@@ -216,6 +237,12 @@ pub enum LoadOutput {
 
 fn methods() -> PossibleValuesParser {
     PossibleValuesParser::new(Method::ALL.map(Method::name))
+}
+
+/// How long a load lasts; what is no time may be meant for another program's `-d`.
+fn lasting(text: &str) -> Result<Duration, String> {
+    let is_body = text.starts_with(['{', '[', '@']) || text.contains('=');
+    if is_body { Err("-d is how long; a body is -b".to_owned()) } else { time(text) }
 }
 
 /// Higher rates are typing errors.

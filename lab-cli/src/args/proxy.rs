@@ -18,7 +18,7 @@ pub struct ProxyArgs {
     #[arg(long, value_name = "FILE")]
     pub config: Option<String>,
     /// Where it takes requests [default: 127.0.0.1:8000]; port 0 takes a free one.
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = super::values::address)]
     pub listen: Option<SocketAddr>,
     /// The service: http://127.0.0.1:8080, h2c://… for HTTP/2 without TLS, https://…; once for each of several.
     #[arg(long, value_name = "URL")]
@@ -46,29 +46,29 @@ pub struct ProxyArgs {
     #[arg(long)]
     pub dry_run: bool,
     /// A file with the page for refused requests.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
     pub refusal_page: Option<PathBuf>,
     /// Where the metrics for Prometheus are, without a token and read-only [default: nowhere].
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = super::values::address)]
     pub metrics: Option<SocketAddr>,
     /// The collector of OpenTelemetry that metrics are exported to, http://127.0.0.1:4318 (in builds with the feature otel).
-    #[arg(long, value_name = "URL")]
+    #[arg(long, hide_short_help = true, value_name = "URL")]
     pub otlp: Option<String>,
     /// Where the control port is, on loopback [default: a free port of 127.0.0.1].
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, hide_short_help = true, value_name = "ADDR", value_parser = super::values::address)]
     pub control: Option<SocketAddr>,
     /// What opens the control port: a file with one line, which nobody but its owner may read (mode 0600) [default: a new
     /// token, which is printed on a terminal].
     #[arg(long, value_name = "FILE")]
     pub control_token_file: Option<PathBuf>,
     /// Most connections of clients at once [default: two fifths of the descriptors, at most 2048].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_connections: Option<u32>,
     /// Log lines on standard error.
     #[arg(long, value_enum)]
     pub log: Option<Log>,
     /// The ready line as JSON: how `lab run` starts its proxies.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub json: bool,
 }
 

@@ -7,6 +7,11 @@ use experiment::Repeat;
 
 use super::output::Output;
 
+/// Heading of what is printed and written.
+const RESULTS: &str = "Results";
+/// Heading of what live runs alone have.
+const LIVE: &str = "Live runs";
+
 /// `lab run`.
 #[derive(Debug, Default, Args)]
 pub struct RunArgs {
@@ -17,47 +22,52 @@ pub struct RunArgs {
     #[arg(long)]
     pub list: bool,
     /// Only these arms, or these policies with their defaults.
-    #[arg(long = "policy", value_name = "NAME")]
+    #[arg(long = "policy", aliases = ["arm", "arms"], value_name = "NAME")]
     pub policies: Vec<String>,
-    /// Run every arm so often, in random order within each repetition; or until-decided: until every arm's difference from the baseline
-    /// is known.
+    /// Run every arm so often; or until the differences are known.
+    ///
+    /// In random order within each repetition; until-decided: until every arm's difference from the baseline is known.
     #[arg(long, value_name = "N|until-decided")]
     pub repeat: Option<Repeat>,
     /// Root of all randomness.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=(1 << 53)))]
     pub seed: Option<u64>,
-    /// Change a value of the file: users.think=50ms, users.phases.spike.users=500.
+    /// Change a value of the file: users.think=50ms, arms.gradient2.limit_min=2.
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// Folder for the results, which must not exist yet [default: runs/NAME-TIME].
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, help_heading = RESULTS, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Progress lines instead of the live view.
-    #[arg(long)]
+    #[arg(long, help_heading = LIVE)]
     pub no_tui: bool,
     /// Form of the result on standard output.
-    #[arg(long, value_enum, default_value_t = Output::Text)]
+    #[arg(long, help_heading = RESULTS, value_enum, default_value_t = Output::Text)]
     pub output: Output,
-    /// Also print every run of every arm, by phase, with ledgers, comparisons and all findings of gates.
-    #[arg(long)]
+    /// Also print every run of every arm, thresholds that passed, comparisons and ledgers.
+    #[arg(long, help_heading = RESULTS)]
     pub details: bool,
     /// Also draw the run over time (90th percentile, goodput, rejects of all arms) into this SVG file.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, help_heading = RESULTS, hide_short_help = true, value_name = "FILE")]
     pub svg: Option<PathBuf>,
     /// Also draw goodput, 99th percentile and rejects of all arms over the load into this SVG file: for runs with three loads
     /// or more.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, help_heading = RESULTS, hide_short_help = true, value_name = "FILE")]
     pub curves: Option<PathBuf>,
     /// Also write the run over time, a row of whole numbers a second, into this text file.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, help_heading = RESULTS, hide_short_help = true, value_name = "FILE")]
     pub series: Option<PathBuf>,
-    /// A host beyond this machine that may be loaded, where target.url names one: yours, and prepared for it.
-    #[arg(long, value_name = "HOST")]
+    /// A host beyond this machine that may be loaded, where target.url names one.
+    ///
+    /// It is yours, and prepared for it.
+    #[arg(long, help_heading = LIVE, value_name = "HOST")]
     pub allow_host: Vec<String>,
-    /// In virtual time: a simulated service in place of the real one, in seconds instead of minutes, bit for bit repeatable.
+    /// In virtual time: a simulated service, in seconds instead of minutes.
+    ///
+    /// In place of the real one, and bit for bit repeatable.
     #[arg(long = "virtual")]
     pub virtual_time: bool,
     /// End a live run at its first INVALID arm, with exit code 3.
-    #[arg(long, conflicts_with = "virtual_time")]
+    #[arg(long, help_heading = LIVE, conflicts_with = "virtual_time")]
     pub fail_fast: bool,
 }

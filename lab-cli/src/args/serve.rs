@@ -33,7 +33,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "FILE")]
     pub control_token_file: Option<PathBuf>,
     /// Where the metrics for Prometheus are, without a token and read-only [default: nowhere].
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = super::values::address)]
     pub metrics: Option<SocketAddr>,
     /// Most connections at once [default: four fifths of the descriptors, at most 4096].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]

@@ -1,6 +1,6 @@
 //! Values of flags that more than one command reads: times, sizes, shares, days.
 
-use std::time::Duration;
+use std::{net::SocketAddr, time::Duration};
 
 use controllers::catalogue::parse_time;
 use experiment::fields::parse_size;
@@ -25,7 +25,13 @@ pub(super) fn offset(text: &str) -> Result<Duration, String> {
 }
 
 pub(super) fn size(text: &str) -> Result<u64, String> {
-    parse_size(text).filter(|size| *size > 0).ok_or_else(|| "write a whole number: 64, 10k, 1m".to_owned())
+    parse_size(text).filter(|size| *size > 0).ok_or_else(|| "write a whole number over 0: 64, 10k, 1m".to_owned())
+}
+
+/// Where something listens: an address with its port.
+pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
+    let port = text.rsplit(':').next().and_then(|port| port.parse().ok()).unwrap_or(8000_u16);
+    text.parse().map_err(|_| format!("write an address and its port: 127.0.0.1:{port}"))
 }
 
 pub(super) fn share(text: &str) -> Result<f64, String> {

@@ -2,18 +2,18 @@
 
 use std::fs;
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_mangen::Man;
 
 use super::stdout::print;
 use crate::{
-    args::{Cli, ManArgs},
+    args::{self, ManArgs},
     exit::{CommandResult, End, Failure},
 };
 
 pub(super) fn man(args: &ManArgs) -> CommandResult {
     // `lab help` has no page of its own, nor has it one of each command.
-    let mut lab = Cli::command().disable_help_subcommand(true);
+    let mut lab = args::command().disable_help_subcommand(true);
     // Gives commands their full names and the options that hold for all.
     lab.build();
     match &args.out {

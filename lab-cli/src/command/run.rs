@@ -34,7 +34,7 @@ pub fn run(args: &args::RunArgs, colours: Colours) -> CommandResult {
         return Err(Failure::usage(message));
     }
     let changes = Changes {
-        set: args.set.clone(),
+        set: of_one_policy(&args.set, &args.policies),
         policies: args.policies.clone(),
         seed: args.seed,
         repeat: args.repeat,
@@ -45,6 +45,18 @@ pub fn run(args: &args::RunArgs, colours: Colours) -> CommandResult {
     let experiments: Vec<Experiment> =
         args.experiments.iter().map(|name| read_experiment(name, &changes)).collect::<Result<_, _>>()?;
     all(&experiments, args, colours)
+}
+
+/// `--policy seda --set target=5ms` is `--set arms.seda.target=5ms`, as for lab sweep, tune and proxy; a table is the file's.
+fn of_one_policy(set: &[String], policies: &[String]) -> Vec<String> {
+    let [policy] = policies else { return set.to_vec() };
+    let rows = installed::catalogue().find(policy).map(|entry| entry.rows(None)).unwrap_or_default();
+    let is_its = |key: &str, value: &str| !value.starts_with('{') && rows.iter().any(|row| row.name == key);
+    let whole = |assignment: &String| match assignment.split_once('=') {
+        Some((key, value)) if is_its(key, value) => format!("arms.{policy}.{assignment}"),
+        _ => assignment.clone(),
+    };
+    set.iter().map(whole).collect()
 }
 
 /// Runs them one after the other.

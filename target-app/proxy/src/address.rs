@@ -40,6 +40,11 @@ impl Address {
             Some("http") => (Protocol::Http1, 80),
             Some("h2c") => (Protocol::Http2, 80),
             Some("https") => (Protocol::Tls, 443),
+            None => {
+                return Err(format!(
+                    "{url:?}: it has no scheme; write http://{url}, h2c (HTTP/2 without TLS) or https"
+                ));
+            }
             _ => return Err(wrong("its scheme must be http, h2c (HTTP/2 without TLS) or https")),
         };
         let authority = uri.authority().ok_or_else(|| wrong("it names no host"))?.clone();
