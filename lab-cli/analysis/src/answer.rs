@@ -8,7 +8,8 @@
 use crate::{
     series::value::Value,
     summary::{
-        AnswerColumn, Arm, ArmAnswer, PhaseRole, PhaseSummary, RecoveryAnswer, RunAnswer, RunSummary, arm_names,
+        AnswerColumn, Arm, ArmAnswer, PhaseRole, PhaseSummary, RecoveryAnswer, RunAnswer, RunSummary, Validity,
+        arm_names,
     },
 };
 
@@ -72,6 +73,23 @@ pub fn of_summary(summary: &RunSummary) -> RunAnswer {
 /// Sentence of every report on an INVALID run, in place of those on arms.
 pub const NO_CONCLUSION: &str = "INVALID: the measurement went wrong, and no conclusion may be drawn from its figures.";
 
+/// The same where other programs are the reason, and nothing else.
+const TOO_BUSY: &str = "INVALID: this machine was too busy to measure on, which says nothing against the service; no conclusion may be drawn \
+                        from these figures.";
+/// Gates that find other programs on the processors.
+const OTHERS: [&str; 4] = ["NOISE", "STEAL", "STARVED", "CROWDED"];
+/// Gates that find what those do to a generator.
+const THEIR_EFFECT: [&str; 3] = ["LAG", "HICCUP", "GAP"];
+
+/// Sentence of every report on this INVALID run, in place of those on arms.
+pub fn no_conclusion(summary: &RunSummary) -> &'static str {
+    let mut codes =
+        summary.reasons.iter().filter(|reason| reason.verdict == Validity::Invalid).map(|reason| &*reason.code);
+    let is_busy = codes.clone().any(|code| OTHERS.contains(&code))
+        && codes.all(|code| OTHERS.contains(&code) || THEIR_EFFECT.contains(&code));
+    if is_busy { TOO_BUSY } else { NO_CONCLUSION }
+}
+
 /// A line at the head of what is said of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opening {
@@ -86,7 +104,7 @@ pub struct Opening {
 /// Opening of every report: the order of the arms and a sentence an arm, or of an INVALID run why there is none.
 pub fn opening(summary: &RunSummary) -> Vec<Opening> {
     if !summary.valid {
-        return vec![Opening { arm: None, is_warning: true, text: NO_CONCLUSION.to_owned() }];
+        return vec![Opening { arm: None, is_warning: true, text: no_conclusion(summary).to_owned() }];
     }
     let RunAnswer { order, arms, .. } = of_summary(summary);
     let order = order.map(|text| Opening { arm: None, is_warning: false, text });

@@ -32,7 +32,7 @@ pub use whole::RunFiles;
 
 use percentiles::{OF_ALL, any_not_served, p90_of_all, percentiles};
 
-/// The answer, how a run until decided ended, cautions, thresholds and verdict; behind them, where details are asked for, every arm's run by phase, what can be said
+/// The answer, how a run until decided ended, cautions, thresholds that did not pass and verdict; behind them, where details are asked for, every arm's run by phase, what can be said
 /// of them over time, both ledgers, comparisons and every finding of a gate.
 pub fn text(summary: &RunSummary, details: bool) -> String {
     let parts = [
@@ -40,7 +40,7 @@ pub fn text(summary: &RunSummary, details: bool) -> String {
         comparison::decision(summary),
         lines("cautions", cautions::cautions(summary).iter().map(cautions::Caution::line)),
         lines("", identical(summary).into_iter()),
-        thresholds(summary),
+        thresholds(summary, details),
         if details { self::details(summary) } else { String::new() },
         verdict(summary),
         recommended(recommendation(summary).as_ref()),
@@ -73,8 +73,8 @@ fn answer(summary: &RunSummary) -> String {
     if table.rows.is_empty() {
         return first;
     }
-    let caption = crate::answer::table::caption(&found);
-    joined([first, format!("{}({caption})\n", table.to_text())])
+    let caption = crate::answer::table::caption(&found, summary);
+    joined([first, format!("{}{}", table.to_text(), lines("", caption.into_iter()))])
 }
 
 /// Everything that is known, run by run of each arm.
@@ -266,9 +266,11 @@ fn difference(written: u64, read: u64, joined: Option<&Joined>) -> String {
     }
 }
 
-fn thresholds(summary: &RunSummary) -> String {
-    let mut text = if summary.thresholds.is_empty() { "" } else { "thresholds\n" }.to_owned();
-    for threshold in &summary.thresholds {
+/// Thresholds that did not pass; where details are asked for, all of them.
+fn thresholds(summary: &RunSummary, details: bool) -> String {
+    let mut shown = summary.thresholds.iter().filter(|threshold| details || threshold.outcome() != "passed").peekable();
+    let mut text = if shown.peek().is_none() { "" } else { "thresholds\n" }.to_owned();
+    for threshold in shown {
         let spaced: Vec<&str> = threshold.text.split_whitespace().collect();
         let (wanted, why) = (scrubbed(&spaced.join(" ")), scrubbed(&threshold.why));
         let _ = writeln!(text, "  {:6}  {wanted}\n          {why}", threshold.outcome());

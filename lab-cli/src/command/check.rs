@@ -1,6 +1,6 @@
 //! `lab check`: every problem of experiment files, with line and column.
 
-use analysis::text::long_time;
+use analysis::text::{counted, long_time};
 use experiment::{
     Changes, Experiment,
     plan::{Model, preview},
@@ -50,9 +50,9 @@ fn line(file: &str, experiment: &Experiment) -> String {
     let whole = own_service::whole_time(experiment);
     let whole = whole.map_or_else(String::new, |time| format!(", about {} in all", long_time(time.as_secs_f64())));
     format!(
-        "{file}: good: {} over {} phases, arms {}, {} of load{whole}\n{plan}{notes}",
+        "{file}: good: {} over {}, arms {}, {} of load{whole}\n{plan}{notes}",
         experiment.name,
-        experiment.users.phases.len(),
+        counted(experiment.users.phases.len(), "phase"),
         arms.join(", "),
         long_time(experiment.planned_time().as_secs_f64()),
     )

@@ -3,18 +3,14 @@
 use std::fmt::Write as _;
 
 use analysis::{
-    judge::compare::{
-        Across, Contest, Metric, across, sentence,
-        sequential::Look,
-        words::{chance, in_words},
-    },
+    judge::compare::{Contest, Metric, across, sentence, sequential::Look},
     recommend::{Recommendation, recommendation},
     report,
     summary::{Arm, ComparisonVerdict, RunSummary, busiest},
     text::scrubbed,
 };
 
-use super::stdout::{print, print_json};
+use super::stdout::{print, print_json, print_text};
 use crate::{
     args::{self, CompareOutput, FailIf, UndecidedIs},
     exit::{CommandResult, End, Failure, complain},
@@ -66,7 +62,7 @@ pub fn compare(args: &args::CompareArgs) -> CommandResult {
     let verdicts =
         Verdicts { schema: SCHEMA, metric: metric.name(), phase, left_out, notes, comparisons, recommendation };
     match args.output {
-        CompareOutput::Text => print(text(&verdicts).as_bytes())?,
+        CompareOutput::Text => print_text(&text(&verdicts))?,
         CompareOutput::Json => print_json(&verdicts)?,
         CompareOutput::Md => print(markdown::document(&verdicts).as_bytes())?,
     };
@@ -137,16 +133,9 @@ fn text(verdicts: &Verdicts) -> String {
     for aside in asides(&verdicts.left_out, &verdicts.notes) {
         let _ = writeln!(text, "{}", scrubbed(&aside));
     }
-    for (title, found) in verdicts.tables() {
-        let _ = writeln!(text, "{}", scrubbed(&title));
-        found.iter().for_each(|found| row(found, &mut text));
+    for table in verdicts.tables() {
+        text.push_str(&format!("\n{}", table.to_text()));
     }
-    text + &report::recommended(verdicts.recommendation.as_ref())
-}
-
-fn row(found: &Across, text: &mut String) {
-    let comparison = &found.comparison;
-    let how = found.how();
-    let p = if comparison.blocks > 1 { format!(", {}", chance(comparison)) } else { String::new() };
-    let _ = writeln!(text, "  {}  {}{p} ({how})", scrubbed(&comparison.policy), in_words(comparison));
+    let recommended = report::recommended(verdicts.recommendation.as_ref());
+    if recommended.is_empty() { text } else { text + "\n" + &recommended }
 }

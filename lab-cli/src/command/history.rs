@@ -40,7 +40,7 @@ pub fn history(args: &args::HistoryArgs) -> CommandResult {
 }
 
 fn table(runs: &[PastRun]) -> String {
-    let heads = ["began (UTC)", "run", "experiment", "mode", "verdict", "blocks", "thresholds", "arms"];
+    let heads = ["began (UTC)", "run", "experiment", "won", "verdict", "blocks", "mode", "thresholds", "arms"];
     let mut table = Table::new(&heads, ..0);
     for run in runs {
         let partial = if run.partial { ", partial" } else { "" };
@@ -51,7 +51,8 @@ fn table(runs: &[PastRun]) -> String {
             others => format!("{} of {} held, {others} not judged", run.held, run.judged),
         };
         let arm = |arm: &crate::store::history::PastArm| match arm.policy.as_str() {
-            "" => arm.name.clone(),
+            // Of an arm that differs by what its users do, its name says that.
+            "" | "none" => arm.name.clone(),
             policy if policy == arm.name => arm.name.clone(),
             policy => format!("{} ({policy})", arm.name),
         };
@@ -60,9 +61,10 @@ fn table(runs: &[PastRun]) -> String {
             readable(&run.began),
             run.name.clone(),
             run.experiment.clone(),
-            run.mode.clone(),
+            run.won.clone().unwrap_or_else(|| "-".to_owned()),
             format!("{}{partial}", run.verdict),
             run.blocks.to_string(),
+            run.mode.clone(),
             held,
             arms.join(" "),
         ];

@@ -28,7 +28,7 @@ use self::{
 use super::{
     destination::{answering_first, behind_a_socket, destination},
     failure::failed,
-    stdout::{print, print_as},
+    stdout::{print, print_as, print_text},
 };
 use crate::{
     args::{self, Colours, LoadOutput, Output},
@@ -129,7 +129,7 @@ fn print_result(args: &args::LoadArgs, loaded: &LoadResult, finished: &FinishedL
         percentiles: &args.results.percentiles,
     };
     match args.results.output {
-        LoadOutput::Text => print(text::result_text(&reported, loaded, &finished.report).as_bytes()),
+        LoadOutput::Text => print_text(&text::result_text(&reported, loaded, &finished.report)),
         LoadOutput::Json => print_as(Output::Json, loaded, String::new),
         LoadOutput::Csv => {
             let name = finished.folder.as_ref().and_then(|folder| folder.file_name());

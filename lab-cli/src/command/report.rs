@@ -8,7 +8,7 @@ use analysis::{
     text::scrubbed_lines,
 };
 
-use super::stdout::print;
+use super::stdout::{print, print_text};
 use crate::{
     args::{self, ReportFormat},
     exit::{CommandResult, End, Failure},
@@ -35,6 +35,7 @@ pub fn report(args: &args::ReportArgs) -> CommandResult {
         ReportFormat::Text => scrubbed_lines(&analysis::report::text(&run.summary, args.details)).into_bytes(),
     };
     match place(args, &folder) {
+        None if args.format == ReportFormat::Text => print_text(&String::from_utf8_lossy(&bytes)),
         None => print(&bytes),
         Some(path) => {
             // A file in the folder may be a link to anywhere, if the folder is another's.

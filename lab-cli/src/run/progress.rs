@@ -77,7 +77,8 @@ impl Lines {
         match event {
             LiveEvent::RunStarted(shape) => {
                 self.arms = shape.arms.len() * shape.blocks as usize;
-                Some(format!("{}: {}", shape.experiment, shape.about))
+                let about = if shape.about.is_empty() { String::new() } else { format!(": {}", shape.about) };
+                Some(format!("{}{about}", shape.experiment))
             }
             LiveEvent::Note { text } => Some(text.clone()),
             LiveEvent::Touched { second, touch } => Some(format!("  {second:.0} s  TOUCHED: {}", touch.in_words())),

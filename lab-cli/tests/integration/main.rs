@@ -14,7 +14,6 @@ mod mail_kill;
 mod mail_service;
 mod new_policy;
 mod own_service;
-mod picture;
 mod program;
 mod proxy;
 mod reference;

@@ -97,20 +97,14 @@ impl Tmux {
 
     /// Waits until the screen shows all of these.
     pub fn wait_for(&self, wanted: &[&str]) -> String {
-        self.wait_up_to(Duration::from_secs(60), wanted)
-    }
-
-    /// The same, for longer. Looking costs CPU time, which a run that is measured would take for noise: two looks a second there.
-    pub fn wait_up_to(&self, longest: Duration, wanted: &[&str]) -> String {
         let begun = Instant::now();
-        let pause = (longest / 1200).max(Duration::from_millis(100));
         loop {
             let screen = self.screen();
             if wanted.iter().all(|text| screen.contains(text)) {
                 return screen;
             }
-            assert!(begun.elapsed() < longest, "no {wanted:?} on the screen:\n{screen}");
-            thread::sleep(pause);
+            assert!(begun.elapsed() < Duration::from_secs(60), "no {wanted:?} on the screen:\n{screen}");
+            thread::sleep(Duration::from_millis(100));
         }
     }
 

@@ -1,9 +1,12 @@
 //! The answer as one table: a row for each arm and phase, and, where users have classes, for each class in the phase that decides.
 
+use std::collections::BTreeMap;
+
 use crate::{
+    judge::compare::TooFewBlocks,
     summary::{
-        ArmAnswer, ArmVerdict, BlockMedian, ColumnFigures, LowerPercentile, PhaseRole, PlannedLoad, RecoveryAnswer,
-        RunAnswer,
+        ArmAnswer, ArmVerdict, ArmVerdictWord, BlockMedian, ColumnFigures, LowerPercentile, PhaseRole, PlannedLoad,
+        RecoveryAnswer, RunAnswer, RunSummary,
     },
     text::{percent, rate, scrubbed, table::Table, time},
 };
@@ -83,7 +86,7 @@ pub fn shown_name(arm: &ArmAnswer) -> String {
     if arm.hindsight { format!("{name} (hindsight)") } else { name }
 }
 
-/// `verdict on goodput in spike`; of arms that were not compared `verdict`.
+/// `goodput in spike against none`; of arms that were not compared `verdict`.
 pub fn verdict_head(answer: &RunAnswer) -> String {
     let Some(ArmVerdict { metric, phase, .. }) =
         answer.arms.iter().map(|arm| &arm.verdict).find(|verdict| !verdict.metric.is_empty())
@@ -99,7 +102,7 @@ pub fn verdict_head(answer: &RunAnswer) -> String {
             None => other,
         },
     };
-    format!("verdict on {metric} in {}", scrubbed(phase))
+    format!("{metric} in {} against {}", scrubbed(phase), scrubbed(&answer.baseline))
 }
 
 fn figures(found: Option<&ColumnFigures>, shares: &[(&str, Share)]) -> Vec<String> {
@@ -152,13 +155,13 @@ fn with_interval(found: &BlockMedian, number: fn(f64) -> String) -> String {
     format!("{} {}", shown(found, number), interval(found, number)).trim_end().to_owned()
 }
 
-/// `4.00 s`, `> 90 s, metastable`; of several blocks with how many of them.
+/// `4.00 s`, `not within 90 s, metastable`; of several blocks with how many of them.
 pub fn recovery_in_words(found: &RecoveryAnswer) -> String {
     let RecoveryAnswer { after_s, recovered, metastable, undecided, .. } = found;
     let blocks = recovered + metastable + undecided;
     let when = match after_s {
         BlockMedian { at_least: false, median, .. } if *median < 1.0 => "at once".to_owned(),
-        BlockMedian { at_least: true, median, .. } => format!("> {}", time(median * 1e3)),
+        BlockMedian { at_least: true, median, .. } => format!("not within {}", time(median * 1e3)),
         BlockMedian { median, .. } => time(median * 1e3),
     };
     let of = |count: u32, word: &str| match count {
@@ -166,17 +169,30 @@ pub fn recovery_in_words(found: &RecoveryAnswer) -> String {
         _ if blocks == 1 => format!(", {word}"),
         count => format!(", {word} in {count} of {blocks}"),
     };
-    format!("{when}{}{}", of(*metastable, "metastable"), of(*undecided, "undecided"))
+    // Of one block the time that was watched says it.
+    let undecided = if blocks == 1 { 0 } else { *undecided };
+    format!("{when}{}{}", of(*metastable, "metastable"), of(undecided, "undecided"))
 }
 
 /// `better: x1.20 [1.10, 1.31]`.
 pub fn verdict(found: &ArmVerdict) -> String {
-    let effect = found.effect.as_ref().map_or_else(String::new, |effect| format!(": {effect}"));
+    let effect = shown_effect(found).map_or_else(String::new, |effect| format!(": {effect}"));
     format!("{}{effect}", found.word.words())
 }
 
-/// Caption: columns and figures, as in `calm: before (70 requests/s); …; medians of 8 blocks [95 % intervals]`.
-pub fn caption(answer: &RunAnswer) -> String {
+/// The effect; the caption says of one block, once for all arms, how many are needed.
+pub fn shown_effect(found: &ArmVerdict) -> Option<&str> {
+    let effect = found.effect.as_deref()?;
+    Some(if found.word == ArmVerdictWord::OneBlock {
+        effect.split("; 1 block").next().unwrap_or(effect)
+    } else {
+        effect
+    })
+}
+
+/// Caption in lines: the words of the table, as in `goodput: …`, its columns, as in `calm: phase before, 70 requests/s`, and its
+/// figures, as in `medians of 8 blocks [95 % intervals]`.
+pub fn caption(answer: &RunAnswer, summary: &RunSummary) -> Vec<String> {
     let load = |column: &crate::summary::AnswerColumn| {
         column.load.map_or_else(String::new, |load| format!(", {}", load_in_words(load)))
     };
@@ -187,16 +203,18 @@ pub fn caption(answer: &RunAnswer) -> String {
     let columns: Vec<String> = answer.columns.iter().map(column).collect();
     let medians = all_figures(answer).map(|figures| figures.goodput_per_s.blocks);
     let how = match medians.max().unwrap_or(0) {
-        0 | 1 => "one block: what happened once".to_owned(),
+        0 | 1 if answer.arms.len() < 2 => "one block: what happened once".to_owned(),
+        0 | 1 => format!(
+            "block: one run of every arm, with the same users; this is one, which chance may have decided, and {} can tell \
+             (--repeat)",
+            TooFewBlocks::least_blocks()
+        ),
         blocks if (blocks as usize) < super::middle::FEWEST => format!("medians of {blocks} blocks [lowest, highest]"),
         blocks => format!("medians of {blocks} blocks [95 % interval of the median]"),
     };
     let choosable = answer.arms.iter().filter(|arm| !arm.hindsight && !arm.verdict.metric.is_empty());
     let against = (choosable.count() > 1).then(|| {
-        format!(
-            "verdicts are against {}: --set compare.baseline=ARM compares with another arm",
-            scrubbed(&answer.baseline)
-        )
+        format!("another arm than {} to compare with: --set compare.baseline=ARM", scrubbed(&answer.baseline))
     });
     let more = all_figures(answer).filter_map(|figures| figures.of_oracle).any(|share| share.median > 1.0);
     let oracle = more.then(|| "the oracle is no bound here, and may be exceeded".to_owned());
@@ -206,8 +224,38 @@ pub fn caption(answer: &RunAnswer) -> String {
             "blind: what no policy exceeds in the mean that does not know what single requests cost; chance may add";
         Some(format!("{words} {}/s to one run in {}", rate(lucky(at)?), scrubbed(answer.columns[at].title())))
     });
-    let all: Vec<String> = columns.into_iter().chain([how]).chain(against).chain(oracle).chain(lucky).collect();
-    all.join("; ")
+    let words = std::iter::once(goodput(summary)).chain(other_names(answer, summary)).chain(own_rejects(answer));
+    let figures = std::iter::once(how).chain(against).chain(oracle).chain(lucky);
+    let lines = [words.collect::<Vec<_>>(), columns, figures.collect()];
+    lines.into_iter().filter(|parts| !parts.is_empty()).map(|parts| parts.join("; ")).collect()
+}
+
+fn goodput(summary: &RunSummary) -> String {
+    let within = time(summary.objective.response_time_ms);
+    format!("arm: a setting under test; goodput: requests that were answered within {within}")
+}
+
+/// `published: policy seda`; of arms that share one, once.
+fn other_names(answer: &RunAnswer, summary: &RunSummary) -> Vec<String> {
+    let mut by_policy: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for arm in answer.arms.iter().filter(|arm| !arm.hindsight) {
+        let Some(run) = summary.arms.iter().find(|run| run.shown_name() == arm.arm && !run.bound) else { continue };
+        let policy = match &run.client {
+            Some(client) if run.policy == "none" => format!("{}, on the users' side", client.policy),
+            _ if run.policy == arm.arm || run.policy.is_empty() => continue,
+            _ => run.policy.clone(),
+        };
+        by_policy.entry(scrubbed(&policy)).or_default().push(scrubbed(&arm.arm));
+    }
+    by_policy.into_iter().map(|(policy, arms)| format!("{}: policy {policy}", arms.join(", "))).collect()
+}
+
+/// Who refuses where nothing controls.
+fn own_rejects(answer: &RunAnswer) -> Option<String> {
+    let none = answer.arms.iter().find(|arm| arm.arm == "none")?;
+    let rejects = none.columns.iter().flatten().filter_map(|figures| figures.reject_fraction.as_ref());
+    let any = rejects.into_iter().any(|share| share.median > 0.0);
+    any.then(|| "what none rejects, the service rejects by itself, with a full queue for example".to_owned())
 }
 
 fn all_figures(answer: &RunAnswer) -> impl Iterator<Item = &ColumnFigures> {

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::summary::{
-    ArmVerdictWord, Collapse, Comparison, ComparisonVerdict, LatencyObjective, Measured, Measures, PlannedLoad,
-    Recovery, Times, Validity,
+    ArmVerdictWord, Collapse, Comparison, ComparisonVerdict, GateFinding, LatencyObjective, Measured, Measures,
+    PlannedLoad, Recovery, Times, Validity,
 };
 
 fn phase(name: &str, role: PhaseRole, load: f64, goodput: f64, p90: Option<f64>) -> PhaseSummary {
@@ -118,7 +118,8 @@ fn rejects_in_calm_are_a_cost_also_where_goodput_is_the_same() {
 
 #[test]
 fn figures_are_medians_over_blocks_with_their_intervals() {
-    let found = answered(&run(8));
+    let summary = run(8);
+    let found = answered(&summary);
     assert_eq!(found.baseline, "none");
     let titles: Vec<_> = found.columns.iter().map(|column| (column.title(), column.phase.as_str())).collect();
     assert_eq!(titles, [("calm", "before"), ("overload", "spike"), ("after", "later")]);
@@ -130,7 +131,7 @@ fn figures_are_medians_over_blocks_with_their_intervals() {
     assert_eq!((none.verdict.word, kept.verdict.word), (ArmVerdictWord::Baseline, ArmVerdictWord::Better));
     let recovery = none.recovery.as_ref().expect("it was watched");
     assert_eq!((recovery.metastable, recovery.recovered, recovery.after_s.at_least), (8, 0, true));
-    insta::assert_snapshot!(table::table(&found).to_text() + &table::caption(&found) + "\n");
+    insta::assert_snapshot!(table::table(&found).to_text() + &(table::caption(&found, &summary).join("\n") + "\n"));
 }
 
 #[test]
@@ -274,4 +275,34 @@ fn the_headline_is_about_the_phase_that_the_file_names_or_the_longest_of_equal_l
     let said = |phase| answer(&summary, &["none".to_owned()], &[], phase).arms.remove(0).sentence.expect("a sentence");
     assert!(said(None).contains("of 79/s offered in load"), "{}", said(None));
     assert!(said(Some("tail")).contains("of 80/s offered in tail"), "{}", said(Some("tail")));
+}
+
+#[test]
+fn the_words_of_the_table_stand_below_it() {
+    let mut summary = run(1);
+    for arm in summary.arms.iter_mut().filter(|arm| arm.policy == "gradient2") {
+        arm.name = "limited".to_owned();
+    }
+    summary.arms[0].phases[1].measured.reject_fraction = 0.2;
+    summary.comparisons[0].policy = "limited".to_owned();
+    summary.comparisons[0].more_blocks = Some(5);
+    let found = answer(&summary, &["none", "limited"].map(str::to_owned), &[], None);
+    let lines = table::caption(&found, &summary);
+    let words = "arm: a setting under test; goodput: requests that were answered within 500 ms; limited: policy gradient2; what none \
+                 rejects, the service rejects by itself, with a full queue for example";
+    assert_eq!(lines[0], words);
+    assert!(lines[2].starts_with(
+        "block: one run of every arm, with the same users; this is one, which chance may have decided, and 6"
+    ));
+    let text = table::table(&found).to_text();
+    assert!(text.contains("goodput in spike against none") && !text.contains("needed to decide"), "{text}");
+    summary.reasons = vec![invalid("NOISE"), invalid("LAG")];
+    assert!(no_conclusion(&summary).contains("this machine was too busy"));
+    summary.reasons.push(invalid("LEDGER"));
+    assert_eq!(no_conclusion(&summary), NO_CONCLUSION);
+}
+
+fn invalid(code: &str) -> GateFinding {
+    let [arm, value, threshold, message, remedy] = [const { String::new() }; 5];
+    GateFinding { code: code.to_owned(), verdict: Validity::Invalid, arm, value, threshold, message, remedy }
 }

@@ -10,7 +10,7 @@ use super::{
     refusals, replayed,
 };
 use crate::{
-    answer::{NO_CONCLUSION, table},
+    answer::{no_conclusion, table},
     judge::compare::words::{chance, in_words},
     recommend::{self, Recommendation},
     summary::Comparison,
@@ -70,7 +70,7 @@ type TableOf = fn(&RunFiles) -> Table;
 fn answer(run: &RunFiles, text: &mut String) {
     let found = run.answer();
     if !run.summary.valid {
-        let _ = writeln!(text, "{NO_CONCLUSION}\n");
+        let _ = writeln!(text, "{}\n", no_conclusion(&run.summary));
     }
     if let Some(order) = &found.order {
         let _ = writeln!(text, "{}\n", escaped(order));
@@ -85,7 +85,7 @@ fn answer(run: &RunFiles, text: &mut String) {
     let figures = table::table(&found);
     if !figures.rows.is_empty() {
         put(&figures, text);
-        let _ = writeln!(text, "\n{}.\n", escaped(&table::caption(&found)));
+        let _ = writeln!(text, "\n{}.\n", escaped(&table::caption(&found, &run.summary).join("; ")));
     }
     if let Some(recommended) = recommend::recommendation(&run.summary) {
         let _ = writeln!(text, "{}", recommendation(&recommended));
@@ -180,7 +180,7 @@ fn recording(run: &RunFiles) -> Table {
 }
 
 /// A table in Markdown, whose cells are texts.
-pub(super) fn put(table: &Table, text: &mut String) {
+pub fn put(table: &Table, text: &mut String) {
     let sides = (0..table.heads.len()).map(|column| if table.is_of_numbers(column) { "---:|" } else { "---|" });
     let row = |cells: &[String]| {
         let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();

@@ -3,11 +3,8 @@
 use std::fmt::Write as _;
 
 use analysis::{
-    judge::compare::{
-        sentence,
-        words::{chance, in_words},
-    },
-    report::markdown::{escaped, recommendation},
+    judge::compare::sentence,
+    report::markdown::{escaped, put, recommendation},
 };
 
 use super::verdicts::{Verdicts, asides};
@@ -17,15 +14,9 @@ pub(super) fn document(verdicts: &Verdicts) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = writeln!(text, "{}", headline(verdicts));
-    for (title, found) in verdicts.tables() {
-        let _ = writeln!(text, "\n| {} | effect | p | how |\n|---|---|---|---|", escaped(&title));
-        for found in found {
-            let comparison = &found.comparison;
-            let p = if comparison.blocks > 1 { chance(comparison) } else { String::new() };
-            let p = p.strip_prefix("p ").unwrap_or(&p);
-            let (policy, effect, how) = (&comparison.policy, in_words(comparison), found.how());
-            let _ = writeln!(text, "| {} | {} | {p} | {} |", escaped(policy), escaped(&effect), escaped(&how));
-        }
+    for table in verdicts.tables() {
+        text.push('\n');
+        put(&table, &mut text);
     }
     let asides = asides(&verdicts.left_out, &verdicts.notes);
     if !asides.is_empty() {

@@ -1,9 +1,13 @@
 //! Verdicts of a comparison, in the form that each output is made of.
 
 use analysis::{
-    judge::compare::Across,
+    judge::compare::{
+        Across,
+        words::{asides as of_effect, chance, effect},
+    },
     recommend::Recommendation,
-    summary::{Comparison, deciding},
+    summary::{Comparison, ComparisonVerdict, deciding},
+    text::table::Table,
 };
 use serde::Serialize;
 
@@ -32,16 +36,31 @@ impl Verdicts {
         deciding(self.comparisons.iter().map(|found| &found.comparison))
     }
 
-    /// Comparisons in groups of one metric and one baseline, each with its title.
-    pub fn tables(&self) -> impl Iterator<Item = (String, &[Across])> {
-        let about = |found: &Across| (found.comparison.metric.clone(), found.comparison.baseline.clone());
-        let tables = self.comparisons.chunk_by(move |one, next| about(one) == about(next));
-        tables.map(|found| {
+    /// A table for each metric: who won, by how much, and how sure that is.
+    pub fn tables(&self) -> impl Iterator<Item = Table> {
+        let metrics = self.comparisons.chunk_by(|one, next| one.comparison.metric == next.comparison.metric);
+        metrics.map(|found| {
             let first = &found[0].comparison;
             let rank = if first.primary { "" } else { " (secondary)" };
-            (format!("{} in {} against {}{rank}", first.metric, self.phase, first.baseline), found)
+            let title = format!("{} in {}{rank}", first.metric, self.phase);
+            let mut table = Table::new(&[&title, "against", "won", "effect", "p", "how"], ..0);
+            found.iter().for_each(|found| table.row(row(found)));
+            table
         })
     }
+}
+
+fn row(found: &Across) -> [String; 6] {
+    let comparison = &found.comparison;
+    let won = match comparison.verdict {
+        ComparisonVerdict::Better => &comparison.policy,
+        ComparisonVerdict::Worse => &comparison.baseline,
+        open => open.word(),
+    };
+    let chance = if comparison.blocks > 1 { chance(comparison) } else { String::new() };
+    let p = chance.strip_prefix("p ").unwrap_or(&chance).to_owned();
+    let effect = effect(comparison).unwrap_or_else(|| "-".to_owned()) + &of_effect(comparison);
+    [comparison.policy.clone(), comparison.baseline.clone(), won.to_owned(), effect, p, found.how()]
 }
 
 /// Lines before the tables: what was left out, then notes.

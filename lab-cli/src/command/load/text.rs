@@ -262,6 +262,7 @@ fn percentiles(text: &mut String, title: &str, times: &Distribution, shown: &[f6
     let waited = if censored > 0 { format!(", {censored} without an answer") } else { String::new() };
     let _ = writeln!(text, "  {title}, ms ({} samples{waited})", times.count());
     let mut highest = times.max_ms().unwrap_or_default();
+    let mut unknown = Vec::new();
     for percentile in shown {
         let value = match times.percentile(*percentile) {
             Percentile::At(value) => format!("{value:.3}"),
@@ -269,7 +270,10 @@ fn percentiles(text: &mut String, title: &str, times: &Distribution, shown: &[f6
                 highest = highest.max(bound);
                 format!(">= {bound:.0}")
             }
-            Percentile::Unknown => format!("needs {} samples", least_samples(*percentile)),
+            Percentile::Unknown => {
+                unknown.push(format!("{} for p{percentile}", least_samples(*percentile)));
+                continue;
+            }
         };
         let _ = writeln!(text, "    {:<13} {value:>12}", format!("p{percentile}"));
     }
@@ -277,5 +281,8 @@ fn percentiles(text: &mut String, title: &str, times: &Distribution, shown: &[f6
         // A request without an answer waited longer than its bound.
         let max = if censored > 0 { format!(">= {highest:.0}") } else { format!("{max:.3}") };
         let _ = writeln!(text, "    {:<13} {max:>12}", "max");
+    }
+    if !unknown.is_empty() {
+        let _ = writeln!(text, "    too few samples: {} are needed", unknown.join(", "));
     }
 }

@@ -9,6 +9,7 @@ use std::{
 use analysis::{
     folder::summary,
     manifest::Manifest,
+    recommend::recommendation,
     summary::{Mode, ThresholdResult},
 };
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,8 @@ pub struct PastRun {
     pub blocks: u32,
     /// Arms by name, with the policy's where that is another.
     pub arms: Vec<PastArm>,
+    /// The arm that `lab recommend` names, where there was a choice.
+    pub won: Option<String>,
     /// Thresholds that held.
     pub held: u32,
     /// Thresholds of which something is known: none of an INVALID run or of a part of one.
@@ -103,6 +106,7 @@ pub(super) fn read(runs: &Path, name: &str) -> Option<PastRun> {
         partial: summary.as_ref().is_none_or(|summary| summary.partial),
         blocks: manifest.blocks.iter().map(|block| block.block).max().unwrap_or(0),
         arms,
+        won: summary.as_ref().and_then(recommendation).map(|found| found.worst.arm),
         held: count(|threshold| threshold.held),
         judged: count(|threshold| threshold.judged),
         thresholds: count(|_| true),

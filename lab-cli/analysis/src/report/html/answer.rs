@@ -5,16 +5,16 @@ use maud::{Markup, html};
 use super::markup::shown;
 use crate::{
     answer::{
-        NO_CONCLUSION,
+        no_conclusion,
         table::{
             Share, caption, class_name, deciding, interval, load_in_words, recovery_in_words, shares, shown as median,
-            shown_name, verdict_head,
+            shown_effect, shown_name, verdict_head,
         },
     },
     chart::palette::swatch,
     recommend::recommendation,
     report::RunFiles,
-    summary::{AnswerColumn, ArmAnswer, ArmVerdictWord, BlockMedian, ColumnFigures, RunAnswer},
+    summary::{AnswerColumn, ArmAnswer, ArmVerdictWord, BlockMedian, ColumnFigures, RunAnswer, RunSummary},
     text::{percent, rate, time},
 };
 
@@ -26,11 +26,11 @@ pub fn section(run: &RunFiles) -> Markup {
     let answer = run.answer();
     html! {
         section id="answer" {
-            @if !run.summary.valid { p.headline.invalid { (NO_CONCLUSION) } }
+            @if !run.summary.valid { p.headline.invalid { (no_conclusion(&run.summary)) } }
             @if let Some(order) = &answer.order { p.headline { (shown(order)) } }
             @let said = answer.arms.iter().enumerate().filter_map(|(number, arm)| Some((number, arm.sentence.as_ref()?)));
             ul.headline { @for (number, sentence) in said { li { (swatch(number)) span { (shown(sentence)) } } } }
-            @if !answer.columns.is_empty() { (table(&answer)) }
+            @if !answer.columns.is_empty() { (table(&answer, &run.summary)) }
             @if let Some(recommended) = recommendation(&run.summary) {
                 h3 { "Recommendation" }
                 ul { @for line in recommended.lines() { li { (shown(&line)) } } }
@@ -39,19 +39,23 @@ pub fn section(run: &RunFiles) -> Markup {
     }
 }
 
-fn table(answer: &RunAnswer) -> Markup {
+fn table(answer: &RunAnswer, summary: &RunSummary) -> Markup {
     let shares = shares(answer);
     let recovery = answer.arms.iter().any(|arm| arm.recovery.is_some());
     let verdicts = answer.arms.len() > 1;
+    // What decides comes first: a narrow screen shows no more.
+    let (first, others): (Vec<usize>, Vec<usize>) =
+        (0..answer.columns.len()).partition(|at| Some(*at) == deciding(answer));
     html! {
         div.wide { table.answer {
-            caption { span { (caption(answer)) "." } }
+            caption { span { (caption(answer, summary).join("; ")) "." } }
             thead {
                 tr {
                     th scope="col" rowspan="2" { "arm" }
-                    @if verdicts { th scope="col" rowspan="2" { (verdict_head(answer)) } }
+                    @for at in &first { (head(&answer.columns[*at])) }
+                    @if verdicts { th.first scope="col" rowspan="2" { (verdict_head(answer)) } }
                     @if recovery { th scope="col" rowspan="2" { "recovery time" } }
-                    @for column in &answer.columns { th.group scope="colgroup" colspan="3" { (head(column)) } }
+                    @for at in &others { (head(&answer.columns[*at])) }
                     @for (head, _) in &shares { th.n.first scope="col" rowspan="2" { (head) } }
                 }
                 tr { @for _ in &answer.columns { @for name in FIGURES {
@@ -61,18 +65,20 @@ fn table(answer: &RunAnswer) -> Markup {
             @for (number, arm) in answer.arms.iter().enumerate() { tbody {
                 tr {
                     th scope="row" { (swatch(number)) " " (shown_name(arm)) }
-                    @if verdicts { td.words.(class(arm.verdict.word)) {
-                        (arm.verdict.word.words()) @if let Some(effect) = &arm.verdict.effect { " " small { (effect) } }
+                    (figures(&arm.columns, &first))
+                    @if verdicts { td.words.first.(class(arm.verdict.word)) {
+                        (arm.verdict.word.words()) @if let Some(effect) = shown_effect(&arm.verdict) { " " small { (effect) } }
                     } }
                     @if recovery { td.words { @if let Some(found) = &arm.recovery { (recovery_in_words(found)) } @else { "-" } } }
-                    (figures(&arm.columns))
+                    (figures(&arm.columns, &others))
                     @for (_, of) in &shares { (share(arm, deciding(answer), *of)) }
                 }
                 @for (name, columns) in &arm.classes { tr.class {
                     th scope="row" { (class_name(name)) }
-                    @if verdicts { td {} }
+                    (figures(columns, &first))
+                    @if verdicts { td.first {} }
                     @if recovery { td {} }
-                    (figures(columns))
+                    (figures(columns, &others))
                     @for _ in &shares { td.first {} }
                 } }
             } }
@@ -84,16 +90,18 @@ fn table(answer: &RunAnswer) -> Markup {
 fn head(column: &AnswerColumn) -> Markup {
     let load = column.load.map(load_in_words);
     html! {
-        (shown(column.title()))
-        small {
-            @if column.role.is_some() { (shown(&column.phase)) @if load.is_some() { ", " } }
-            @if let Some(load) = load { (load) }
+        th.group scope="colgroup" colspan="3" {
+            (shown(column.title()))
+            small {
+                @if column.role.is_some() { (shown(&column.phase)) @if load.is_some() { ", " } }
+                @if let Some(load) = load { (load) }
+            }
         }
     }
 }
 
-fn figures(columns: &[Option<ColumnFigures>]) -> Markup {
-    html! { @for column in columns {
+fn figures(columns: &[Option<ColumnFigures>], places: &[usize]) -> Markup {
+    html! { @for column in places.iter().map(|at| &columns[*at]) {
         @if let Some(found) = column {
             td.n.first { (cell(&found.goodput_per_s, rate)) @if found.cut_off { small { "cut off" } } }
             td.n {
