@@ -24,7 +24,7 @@ impl ArmCurve {
     pub fn of<'a>(name: &str, seconds: impl IntoIterator<Item = &'a TimelineSecond>) -> Self {
         let point = |second: &TimelineSecond| CurvePoint {
             second: second.second,
-            goodput: second.goodput as f64,
+            goodput: second.served as f64,
             times: [Column::P50, Column::P90, Column::P99].map(|percentile| percentile.at(second)),
         };
         Self { name: name.to_owned(), points: seconds.into_iter().map(point).collect() }

@@ -139,7 +139,6 @@ pub(super) const KEYS: &[Key] = &[
     key(&[Char('8')], "", "", Action::Panel(Panel::Log), RUNS),
     key(&[Char('9')], "", "", Action::Panel(Panel::Doors), RUNS),
     key(&[Char('t')], "t", "response times as p50, p90 or p99 (first: the objective's)", Action::Percentile, RUNS),
-    key(&[Char('v')], "v", "all arms side by side: goodput and response times; and back", Action::View, RUNS),
     key(
         &[KeyCode::Up, Char('k')],
         "up down",

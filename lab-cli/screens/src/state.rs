@@ -1,9 +1,9 @@
 //! State of a run: made from events alone, bounded in memory.
 
-use std::{collections::VecDeque, time::Duration};
+use std::{cmp::Reverse, collections::VecDeque, time::Duration};
 
 use analysis::{
-    live::{Shape, TimelineSecond},
+    live::{Shape, StageSecond, TimelineSecond},
     summary::{Arm, Mode},
     text::scrubbed,
 };
@@ -35,20 +35,20 @@ pub(super) struct State {
     pub begun: usize,
     /// Seconds of a run in virtual time: those that are computed, and all.
     pub computing: Option<(f64, f64)>,
-    /// For how long it has been computed.
-    pub computing_for: Option<Duration>,
+    /// For how long there has been no second to be shown.
+    pub waiting_for: Option<Duration>,
+    /// What has happened in that time, with the time before it.
+    pub steps: Vec<(Duration, String)>,
     /// Arms that are over.
     pub finished: VecDeque<Arm>,
     /// The newest turn of each arm, over time: of those that are over; in a saved run of all.
     pub curves: Vec<ArmCurve>,
-    /// All arms are drawn beside each other, in place of what the one that runs offers, admits and rejects.
-    pub side_by_side: bool,
-    /// Newest last; scrubbed.
-    pub log: VecDeque<String>,
+    /// Newest last.
+    pub log: VecDeque<TimelineNote>,
     /// This panel has the screen for itself.
     pub enlarged: Option<Panel>,
-    /// The stage whose figures over time are shown, by its number.
-    pub stage: usize,
+    /// The stage that a person chose, by its number.
+    pub stage: Option<usize>,
     /// The percentile of response times that a person chose to see.
     pub percentile: Option<Column>,
     /// The form of the intervention that a person is about to make.
@@ -60,6 +60,17 @@ pub(super) struct State {
     pub stopping: bool,
     pub over: bool,
 }
+
+/// Something that happened, scrubbed: when in the arm, and by whom.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct TimelineNote {
+    pub second: Option<f64>,
+    pub who: String,
+    pub text: String,
+}
+
+/// The author of what a person did.
+pub(super) const YOU: &str = "you";
 
 #[derive(Debug, Default)]
 pub(super) struct Running {
@@ -168,10 +179,30 @@ impl State {
         self.shape.as_ref().is_some_and(|shape| shape.mode == Mode::Virtual)
     }
 
+    /// No second of the arm is known yet.
+    pub fn is_preparing(&self) -> bool {
+        self.running.as_ref().is_none_or(|running| running.seconds.is_empty())
+    }
+
     /// Stages of the service, as the last second has them.
-    pub fn stages(&self) -> usize {
-        let latest = self.running.as_ref().and_then(Running::latest);
-        latest.and_then(|second| second.target.as_ref()).map_or(0, |target| target.stages.len())
+    fn stages(&self) -> &[StageSecond] {
+        let latest = self.running.as_ref().and_then(Running::latest).and_then(|second| second.target.as_ref());
+        latest.map_or(&[], |target| &target.stages)
+    }
+
+    /// The number of the stage whose figures over time are shown: the one with the longest queue, unless a person chose another.
+    pub fn stage_at(&self) -> usize {
+        let longest = || {
+            let queues = self.stages().iter().enumerate().map(|(n, stage)| (Reverse(stage.queue), n));
+            queues.min().map_or(0, |(_, n)| n)
+        };
+        self.stage.unwrap_or_else(longest)
+    }
+
+    /// The next stage, or the one before.
+    pub fn choose_stage(&mut self, down: bool) {
+        let (at, last) = (self.stage_at(), self.stages().len().saturating_sub(1));
+        self.stage = Some(if down { (at + 1).min(last) } else { at.saturating_sub(1) });
     }
 
     /// Arms times blocks.

@@ -126,25 +126,25 @@ fn carried_out(terminal: &mut DefaultTerminal, app: &mut App, effect: &mut impl 
 /// Time as screens need it, which read no clock.
 struct Clock {
     last: Instant,
-    /// Since when a run in virtual time is computed.
-    computing: Option<Instant>,
+    /// Since when a run has had no second to be shown.
+    waiting: Option<Instant>,
 }
 
 impl Clock {
     fn begin() -> Self {
-        Self { last: Instant::now(), computing: None }
+        Self { last: Instant::now(), waiting: None }
     }
 
     /// Tells how much has passed: `true` if that can be seen.
     fn tells(&mut self, app: &mut App) -> bool {
         let passed = app.passed(self.last.elapsed());
         self.last = Instant::now();
-        let is_computing = app.live.is_virtual() && !app.live.over && app.screen == Screen::Live;
-        self.computing = self.computing.or(Some(self.last)).filter(|_| is_computing);
-        let waited = self.computing.map(|since| since.elapsed());
+        let is_waiting = app.screen == Screen::Live && !app.live.over && app.live.is_preparing();
+        self.waiting = self.waiting.or(Some(self.last)).filter(|_| is_waiting);
+        let waited = self.waiting.map(|since| since.elapsed());
         let seconds = |time: Option<Duration>| time.map(|time| time.as_secs());
-        let is_new = seconds(waited) != seconds(app.live.computing_for);
-        app.live.computing_for = waited;
+        let is_new = seconds(waited) != seconds(app.live.waiting_for);
+        app.live.waiting_for = waited;
         passed || is_new
     }
 }

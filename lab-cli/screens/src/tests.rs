@@ -268,28 +268,26 @@ fn what_is_in_time_is_seen_beside_a_peak_of_retries() {
     }
     press(&mut app, KeyCode::Char('1'));
     let drawn = frame(&app, Palette::Plain, 80, 24);
-    assert!(drawn.contains("in time 69/s of 100/s"), "{drawn}");
+    assert!(drawn.contains("69/s of 100/s"), "{drawn}");
     insta::assert_snapshot!(drawn);
     // Drawn last: nothing lies over it.
-    let row = drawn.lines().position(|line| line.contains("100 ")).expect("the decade of 100");
-    let marks: usize = drawn.lines().skip(row).take(3).map(|line| line.matches('+').count()).sum();
-    assert!(marks > 10, "{marks} marks of what is in time under 100/s:\n{drawn}");
+    assert!(drawn.matches('+').count() > 30, "{drawn}");
 }
 
 #[test]
 fn response_times_are_those_of_the_objectives_percentile_or_of_another_one() {
     let mut app = running();
-    assert!(frame(&app, Palette::Plain, 120, 40).contains("p90 900 ms <= 1.00 s"), "the objective is about it");
+    shows(&app, (120, 40), &["╭ p90 ─", "900 ms target 1.00 s"]);
     press(&mut app, KeyCode::Char('t'));
-    shows(&app, (120, 40), &["p99: too few answers"]);
+    shows(&app, (120, 40), &["╭ p99 ─", "too few answers"]);
     let mut last = second(26);
     (last.second, last.p50_ms, last.p99_ms) = (27, Some(60.0), Some(1800.0));
     happened(&mut app, LiveEvent::Second(Box::new(last)));
-    shows(&app, (120, 40), &["p99 1.80 s > 1.00 s"]);
+    shows(&app, (120, 40), &["1.80 s", "1.8x OVER"]);
     press(&mut app, KeyCode::Char('t'));
-    shows(&app, (120, 40), &["p50 60 ms <= 1.00 s"]);
+    shows(&app, (120, 40), &["╭ p50 ─", "60 ms target 1.00 s"]);
     press(&mut app, KeyCode::Char('t'));
-    assert!(frame(&app, Palette::Plain, 120, 40).contains("p90 900 ms <= 1.00 s"));
+    shows(&app, (120, 40), &["╭ p90 ─"]);
 }
 
 #[test]
@@ -328,25 +326,25 @@ fn a_frozen_view_stays_as_it_was_and_can_look_back() {
     assert_eq!(frame(&app, Palette::Plain, 80, 24), frozen);
     presses(&mut app, [KeyCode::PageUp, KeyCode::PageUp, KeyCode::Left]);
     let back = frame(&app, Palette::Plain, 80, 24);
-    assert!(back.contains("FROZEN at 6 s") && back.contains(" 3 users ") && back.contains(" 6 s of 52 s"), "{back}");
+    assert!(back.contains("FROZEN at 6 s") && back.contains(" 3 users, ") && back.contains(" 6 s of 52 s"), "{back}");
     // No further back than the beginning, no further forth than now.
     presses(&mut app, [KeyCode::PageUp; 9]);
     assert!(frame(&app, Palette::Plain, 80, 24).contains("FROZEN at 1 s"));
     presses(&mut app, [KeyCode::PageDown; 9]);
     assert!(frame(&app, Palette::Plain, 80, 24).contains("FROZEN at 28 s"));
     press(&mut app, KeyCode::Char('p'));
-    shows(&app, (80, 24), &[" 7 users "]);
+    shows(&app, (80, 24), &[" 7 users,"]);
     hides(&app, (80, 24), &["FROZEN"]);
 }
 
 #[test]
 fn each_panel_can_have_the_screen_for_itself() {
     for (key, shown) in [
-        ('1', "offered"),
-        ('2', "p90 900 ms"),
-        ('3', "x shed"),
+        ('1', "capacity"),
+        ('2', "900 ms"),
+        ('3', "abandoned"),
         ('4', "list folders"),
-        ('5', "stages of the service"),
+        ('5', "[5] stages"),
         ('6', "backing off"),
         ('7', "finished arms"),
         ('8', "what happened"),
@@ -364,7 +362,7 @@ fn each_panel_can_have_the_screen_for_itself() {
 }
 
 #[test]
-fn outcomes_as_a_stack_have_letters_of_their_own() {
+fn outcomes_have_scales_of_their_own() {
     let mut app = running();
     press(&mut app, KeyCode::Char('3'));
     insta::assert_snapshot!(frame(&app, Palette::Plain, 80, 24));
@@ -418,5 +416,5 @@ fn memory_is_bounded() {
     }
     assert_eq!(app.live.running.as_ref().expect("an arm").seconds.len(), MOST_SECONDS);
     assert_eq!(app.live.log.len(), MOST_LINES);
-    assert_eq!(app.live.log.back().map(String::as_str), Some("4999"));
+    assert_eq!(app.live.log.back().map(|note| note.text.as_str()), Some("4999"));
 }

@@ -14,7 +14,7 @@ use super::{
     form::{Change, Filled, Form},
     keymap::Action,
     requests::UserRequest,
-    state::{MOST_ARMS, MOST_LINES, MOST_MARKS, MOST_SECONDS, Running, State},
+    state::{MOST_ARMS, MOST_LINES, MOST_MARKS, MOST_SECONDS, Running, State, TimelineNote, YOU},
 };
 
 /// Returns what the person asks of the run.
@@ -24,9 +24,7 @@ pub(super) fn pressed(state: &mut State, action: Action) -> Option<UserRequest> 
         Action::Scroll(by) => state.running.iter_mut().for_each(|running| running.scroll(by.into())),
         Action::Panel(panel) => state.enlarged = Some(panel).filter(|_| state.enlarged != Some(panel)),
         Action::Percentile => state.next_percentile(),
-        Action::View => state.side_by_side = !state.side_by_side,
-        Action::Up => state.stage = state.stage.saturating_sub(1),
-        Action::Down => state.stage = (state.stage + 1).min(state.stages().saturating_sub(1)),
+        Action::Up | Action::Down => state.choose_stage(action == Action::Down),
         Action::Back => {
             state.enlarged = None;
             state.running.iter_mut().for_each(|running| running.until = None);
@@ -81,22 +79,24 @@ fn touch(state: &mut State, touch: Touch) -> UserRequest {
     UserRequest::Touch(touch)
 }
 
-/// The line about an event within an arm, with its time in the arm.
-pub(super) fn line_of(event: &LiveEvent) -> Option<(f64, String)> {
+/// The note on an event within an arm.
+pub(super) fn note_of(event: &LiveEvent) -> Option<TimelineNote> {
+    let note = |second: f64, who: &str, text: &str| TimelineNote {
+        second: Some(second),
+        who: scrubbed(who),
+        text: scrubbed(text.trim_end()),
+    };
     match event {
-        LiveEvent::PhaseStarted { phase, second } => Some((f64::from(*second), format!("{second} s: {phase}"))),
-        LiveEvent::Policy { second, stage, text } => Some((*second, format!("{second:.0} s: {stage}: {text}"))),
-        LiveEvent::Touched { second, touch } => {
-            Some((*second, format!("{second:.0} s: TOUCHED: {}", touch.in_words())))
-        }
+        LiveEvent::PhaseStarted { phase, second } => Some(note(f64::from(*second), "plan", phase)),
+        LiveEvent::Policy { second, stage, text } => Some(note(*second, stage, text)),
+        LiveEvent::Touched { second, touch } => Some(note(*second, YOU, &touch.in_words())),
         _ => None,
     }
-    .map(|(second, line)| (second, scrubbed(line.trim_end())))
 }
 
 pub(super) fn happened(state: &mut State, event: LiveEvent) {
-    if let Some((_, line)) = line_of(&event) {
-        log(state, &line);
+    if let Some(note) = note_of(&event) {
+        keep(&mut state.log, note, MOST_LINES);
     }
     match event {
         LiveEvent::RunStarted(shape) => state.shape = Some(shape),
@@ -121,6 +121,7 @@ pub(super) fn happened(state: &mut State, event: LiveEvent) {
         }
         LiveEvent::Second(second) => {
             let Some(running) = &mut state.running else { return };
+            state.steps.clear();
             let tokens = running.tokens.back().cloned().unwrap_or_default().with(&second);
             keep(&mut running.tokens, tokens, MOST_SECONDS);
             keep(&mut running.seconds, *second, MOST_SECONDS);
@@ -166,7 +167,11 @@ pub(super) fn happened(state: &mut State, event: LiveEvent) {
 }
 
 fn log(state: &mut State, line: &str) {
-    keep(&mut state.log, scrubbed(line.trim_end()), MOST_LINES);
+    let text = scrubbed(line.trim_end());
+    if state.is_preparing() && state.steps.len() < MOST_LINES {
+        state.steps.push((state.waiting_for.unwrap_or_default(), text.clone()));
+    }
+    keep(&mut state.log, TimelineNote { second: None, who: "lab".to_owned(), text }, MOST_LINES);
 }
 
 /// Adds the newest; the oldest goes where there are too many.

@@ -16,11 +16,10 @@ use super::{
     requests::Export,
 };
 
-mod arm_grid;
 mod arms;
+pub(crate) mod bars;
 mod charts;
 mod compare;
-mod computing;
 pub(super) mod figure;
 mod findings;
 mod form;
@@ -36,10 +35,12 @@ mod log;
 mod outcomes;
 mod past;
 mod plot;
+mod preparing;
 mod setup;
 mod shades;
 mod stages;
 mod status_bar;
+mod tiles;
 mod trace;
 mod widgets;
 

@@ -5,14 +5,14 @@ use std::{collections::VecDeque, time::Duration};
 
 use analysis::live::LiveEvent;
 
-use super::{Compare, cursor::moved};
+use super::Compare;
 use crate::{
     column::Column,
     curve::ArmCurve,
     front_doors::TokenTotals,
     keymap::Action,
     panel::Panel,
-    state::{MOST_LINES, Running, State},
+    state::{MOST_LINES, Running, State, TimelineNote},
     update,
 };
 
@@ -28,8 +28,8 @@ pub(crate) struct Replay {
     pub speed: f64,
     /// The position, in seconds of the arm.
     at: f64,
-    /// Events as lines, each with its time, in seconds of the arm.
-    lines: Vec<(f64, String)>,
+    /// What happened in the arm.
+    notes: Vec<TimelineNote>,
 }
 
 /// The look of a replay, kept from arm to arm.
@@ -38,7 +38,6 @@ pub(crate) struct ReplayLook {
     /// The panel that is alone.
     enlarged: Option<Panel>,
     percentile: Option<Column>,
-    side_by_side: bool,
     playing: bool,
     speed: f64,
 }
@@ -79,7 +78,7 @@ impl Replay {
             finished: arms.iter().filter(|arm| arm.block == block).cloned().collect(),
             ..State::default()
         };
-        let mut replay = Self { state, playing: false, speed: 1.0, at: 0.0, lines: lines(&run.events, &name, block) };
+        let mut replay = Self { state, playing: false, speed: 1.0, at: 0.0, notes: notes(&run.events, &name, block) };
         let begins = compare.phase_span(arm_series.run).map_or(0.0, |[begin, _]| begin);
         replay.go(compare.look.moment.unwrap_or(begins));
         Some(replay)
@@ -92,14 +91,13 @@ impl Replay {
 
     /// The look, for the next arm.
     pub fn look(&self) -> ReplayLook {
-        let State { enlarged, percentile, side_by_side, .. } = self.state;
-        ReplayLook { enlarged, percentile, side_by_side, playing: self.playing, speed: self.speed }
+        let State { enlarged, percentile, .. } = self.state;
+        ReplayLook { enlarged, percentile, playing: self.playing, speed: self.speed }
     }
 
     /// The same for another arm, at the same second.
     pub fn look_as(&mut self, look: ReplayLook, second: u32) {
         (self.state.enlarged, self.state.percentile) = (look.enlarged, look.percentile);
-        self.state.side_by_side = look.side_by_side;
         (self.playing, self.speed) = (look.playing, look.speed);
         self.go(f64::from(second));
     }
@@ -123,10 +121,7 @@ impl Replay {
                 self.state.enlarged = Some(panel).filter(|_| self.state.enlarged != Some(panel));
             }
             Action::Percentile => self.state.next_percentile(),
-            Action::View => self.state.side_by_side = !self.state.side_by_side,
-            Action::Up | Action::Down => {
-                self.state.stage = moved(self.state.stage, self.state.stages(), action).unwrap_or(0);
-            }
+            Action::Up | Action::Down => self.state.choose_stage(action == Action::Down),
             _ => {}
         }
     }
@@ -162,17 +157,17 @@ impl Replay {
             running.until = Some(second);
             running.phase = running.latest().map_or_else(String::new, |second| second.phase.clone());
         }
-        let known = self.lines.iter().filter(|(when, _)| *when <= self.at).map(|(_, line)| line.clone());
-        let known: Vec<String> = known.collect();
+        let known = self.notes.iter().filter(|note| note.second.is_none_or(|when| when <= self.at));
+        let known: Vec<TimelineNote> = known.cloned().collect();
         let from = known.len().saturating_sub(MOST_LINES);
         self.state.log = known.into_iter().skip(from).collect();
     }
 }
 
 /// Events in a turn of an arm, in the words of the live screen.
-fn lines(events: &[LiveEvent], name: &str, of: u32) -> Vec<(f64, String)> {
+fn notes(events: &[LiveEvent], name: &str, of: u32) -> Vec<TimelineNote> {
     let mut inside = false;
-    let mut lines = Vec::new();
+    let mut notes = Vec::new();
     for event in events {
         match event {
             LiveEvent::ArmStarted { arm, block, .. } => inside = arm == name && *block == of,
@@ -180,8 +175,8 @@ fn lines(events: &[LiveEvent], name: &str, of: u32) -> Vec<(f64, String)> {
             _ => {}
         }
         if inside {
-            lines.extend(update::line_of(event));
+            notes.extend(update::note_of(event));
         }
     }
-    lines
+    notes
 }

@@ -307,9 +307,9 @@ fn a_long_run_in_virtual_time_says_how_long_it_still_takes() {
     let shape = analysis::live::Shape { mode: analysis::summary::Mode::Virtual, ..shape };
     happened(&mut app, LiveEvent::RunStarted(shape));
     happened(&mut app, LiveEvent::Note { text: "best-static: looking for the limit".to_owned() });
-    app.live.computing_for = Some(std::time::Duration::from_secs(3));
-    shows(&app, (100, 30), &["best-static: looking for the limit, for 3 s"]);
+    app.live.waiting_for = Some(std::time::Duration::from_secs(3));
+    shows(&app, (100, 30), &["best-static: looking for the limit  3 s"]);
     happened(&mut app, LiveEvent::Computing { done_s: 20.0, of_s: 80.0 });
-    app.live.computing_for = Some(std::time::Duration::from_secs(10));
+    app.live.waiting_for = Some(std::time::Duration::from_secs(10));
     shows(&app, (100, 30), &["25 %", "about 30 s left"]);
 }

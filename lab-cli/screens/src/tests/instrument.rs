@@ -155,19 +155,13 @@ fn a_saved_run_opens_on_the_live_screen_and_plays() {
     shows(
         &app,
         (120, 40),
-        &["SAVED RUN at 11 s", "11 s of 40 s", "arm 2 of 2: seda", "[spike 30 s", "[7] finished arms"],
+        &["SAVED RUN at 11 s", "11 s of 40 s", "arm 2 of 2: seda", "▼ spike: 1000 users", "[3] not in time"],
     );
     presses(&mut app, [KeyCode::PageDown, KeyCode::Left]);
     assert!(frame(&app, Palette::Plain, 120, 40).contains("SAVED RUN at 20 s"));
     presses(&mut app, [KeyCode::Char('+'), KeyCode::Char(' ')]);
     assert!(app.passed(std::time::Duration::from_millis(2500)), "five seconds of the run");
     shows(&app, (120, 40), &["PLAYING at 25 s, 2 s a second"]);
-    // All arms beside each other, up to that second.
-    press(&mut app, KeyCode::Char('v'));
-    let both = frame(&app, Palette::Plain, 120, 40);
-    let legend = both.lines().find(|line| line.contains("[1] goodput")).expect("a title");
-    assert!(legend.contains("none") && legend.contains("seda"), "{both}");
-    press(&mut app, KeyCode::Char('v'));
     // Another arm, at the same second and with the same percentile, and it goes on.
     assert!(frame(&app, Palette::Plain, 120, 40).contains(" p90"));
     presses(&mut app, [KeyCode::Char('t'), KeyCode::Tab]);

@@ -1,4 +1,4 @@
-//! Arms beside each other while they run, and in a saved run.
+//! Arms that are over beside the one that runs.
 
 use super::*;
 
@@ -15,31 +15,26 @@ fn turn(app: &mut App, arm: &str, seconds: u32, of: impl Fn(u32) -> (u64, f64)) 
     happened(app, LiveEvent::ArmStarted { arm: arm.to_owned(), block: 1, policy: None });
     for at in 0..seconds {
         let (goodput, p90) = of(at);
-        let second = TimelineSecond { goodput, p90_ms: Some(p90), ..second(at) };
+        let second = TimelineSecond { served: goodput, p90_ms: Some(p90), ..second(at) };
         happened(app, LiveEvent::Second(Box::new(second)));
     }
 }
 
 #[test]
 fn an_arm_that_runs_is_drawn_over_those_that_are_over() {
-    let mut app = two_arms();
-    let alone = frame(&app, Palette::Plain, 120, 40);
-    assert!(alone.contains("offered") && alone.contains("v all arms"), "{alone}");
-    press(&mut app, KeyCode::Char('v'));
+    let app = two_arms();
     let drawn = frame(&app, Palette::Plain, 120, 40);
-    assert!(drawn.contains("[1] goodput") && drawn.contains("v this arm"), "{drawn}");
+    assert!(drawn.contains(".none") && drawn.contains("+in time"), "{drawn}");
     insta::assert_snapshot!(drawn);
-    press(&mut app, KeyCode::Char('v'));
-    assert_eq!(frame(&app, Palette::Plain, 120, 40), alone);
 }
 
 #[test]
 fn between_two_arms_those_that_are_over_stay() {
     let mut app = two_arms();
-    press(&mut app, KeyCode::Char('v'));
     happened(&mut app, LiveEvent::ArmFinished(Box::new(Arm { policy: "seda".to_owned(), ..Arm::default() })));
+    shows(&app, (80, 24), &["preparing", "[7] finished arms"]);
     press(&mut app, KeyCode::Char('1'));
-    shows(&app, (80, 24), &["none", "seda", "+"]);
+    shows(&app, (80, 24), &[".none", "+seda"]);
 }
 
 #[test]
@@ -47,8 +42,8 @@ fn another_block_takes_the_place_of_the_one_before() {
     let mut app = two_arms();
     happened(&mut app, LiveEvent::ArmFinished(Box::new(Arm { policy: "seda".to_owned(), ..Arm::default() })));
     turn(&mut app, "none", 5, |_| (60, 40.0));
-    presses(&mut app, [KeyCode::Char('v'), KeyCode::Char('1')]);
+    press(&mut app, KeyCode::Char('1'));
     let drawn = frame(&app, Palette::Plain, 80, 24);
     let legend = drawn.lines().find(|line| line.contains("[1]")).expect("a title");
-    assert_eq!((legend.matches("none").count(), legend.matches("seda").count()), (1, 1), "{drawn}");
+    assert_eq!((legend.matches("none").count(), legend.matches("seda").count()), (0, 1), "{drawn}");
 }

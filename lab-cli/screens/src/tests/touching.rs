@@ -40,7 +40,7 @@ fn what_was_done_is_in_the_log_on_the_time_line_and_against_the_run() {
     let mut app = running();
     touched(&mut app, 20.3, Touch::Capacity { share: 0.2, seconds: 5.0 });
     let drawn = frame(&app, Palette::Plain, 120, 40);
-    assert!(drawn.contains("20 s: TOUCHED: capacity at 20 % for 5 s"), "{drawn}");
+    assert!(drawn.contains("20 s  you     capacity at 20 % for 5 s"), "{drawn}");
     assert!(drawn.contains("so far TOUCHED"), "{drawn}");
     // A line of its own in both plots.
     assert!(drawn.lines().filter(|line| line.matches('!').count() >= 2).count() >= 3, "{drawn}");
@@ -50,7 +50,7 @@ fn what_was_done_is_in_the_log_on_the_time_line_and_against_the_run() {
 fn the_headline_names_the_policy_that_decides_now() {
     let mut app = running();
     let head = |app: &App| frame(app, Palette::Plain, 120, 40).lines().next().expect("a line").to_owned();
-    assert!(head(&app).contains("arm 2 of 3: seda\"") && !head(&app).contains('>'), "{}", head(&app));
+    assert!(head(&app).contains("arm 2 of 3: seda   27 s") && !head(&app).contains('>'), "{}", head(&app));
     let policy = |name: &str, settings: &[(&str, f64)]| Touch::Policy {
         name: name.to_owned(),
         settings: settings.iter().map(|&(name, value)| (name.to_owned(), value.into())).collect(),
@@ -61,7 +61,7 @@ fn the_headline_names_the_policy_that_decides_now() {
     touched(&mut app, 22.1, policy("fixed-rate", &[("rate", 80.0)]));
     assert!(head(&app).contains("seda > fixed-rate (rate 80)"), "{}", head(&app));
     touched(&mut app, 23.1, policy("none", &[]));
-    assert!(head(&app).contains("seda > none\""), "{}", head(&app));
+    assert!(head(&app).contains("seda > none   27 s"), "{}", head(&app));
     // The next arm begins with its own.
     happened(&mut app, LiveEvent::ArmStarted { arm: "connections".to_owned(), block: 1, policy: None });
     assert!(head(&app).contains("connections") && !head(&app).contains('>'), "{}", head(&app));

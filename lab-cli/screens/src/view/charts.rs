@@ -1,94 +1,88 @@
-//! Rates on one axis, a percentile of response times against the target, and users by what they do, each over the time of the arm.
+//! Answers in time under the capacity, a percentile of response times against the target, and users by what they do, each over
+//! the time of the arm, with the arms that are over beside them.
 
 use std::collections::BTreeSet;
 
-use analysis::{
-    live::TimelineSecond,
-    series::value::Value,
-    text::{self, scrubbed},
-};
+use analysis::{chart::Point, live::TimelineSecond, series::value::Value, text, text::scrubbed};
 use ratatui::{
     Frame,
     layout::Rect,
+    style::Style,
     widgets::{Block, Borders},
 };
 
 use super::plot::{Plot, Series, Upright, decades, from_zero};
 use crate::{
     Palette,
+    column::Column,
     state::{Running, State},
 };
 
-/// Rates. Goodput is named first and drawn last, over all else: it is what the lab is about.
+/// Answers in time as an area, under the capacity.
 pub(super) fn rates(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
-    let Some(running) = &state.running else { return empty(frame, area, " [1] requests a second ") };
-    let of = |name: &str, style, mark, read: fn(&TimelineSecond) -> u64| Series {
-        name: name.to_owned(),
-        style,
-        mark,
-        points: points(running, |second| Some(Value::known(read(second) as f64))),
-        filled: name == "in time",
-    };
-    let admitted = |s: &TimelineSecond| s.planned.saturating_sub(s.rejected + s.connect_failed);
-    let series = vec![
-        of("in time", palette.good(), '+', |s| s.served),
-        of("offered", palette.offered(), '.', |s| s.planned),
-        of("admitted", palette.admitted(), '-', admitted),
-        of("rejected", palette.bad(), 'x', |s| s.rejected),
-    ];
-    let top = |series: &[Series]| highest(series.iter().flat_map(|s| &s.points));
-    let in_time = top(&series[..1]);
-    let lost = top(&series) > LOST * in_time.max(1.0);
-    let up = if lost { rate_decades(top(&series)) } else { up_to_all(&series, "/s") };
-    let plot = plot(["[1]", "requests"], String::new(), state, running, up, series);
-    Plot { front: Some(0), ..plot }.draw(frame, area, palette);
-}
-
-/// The multiple of goodput from which the axis is logarithmic: on an even one, goodput would lie in the lowest part,
-/// under a peak of retries.
-const LOST: f64 = 4.0;
-
-/// Whole decades from one a second up to the highest rate. One a second and nothing are one place: both are at the foot.
-fn rate_decades(highest: f64) -> Upright {
-    let high = libm::log10(highest).ceil().max(1.0);
-    let label = |at: u32| match at {
-        0 => "<= 1".to_owned(),
-        at if f64::from(at) < high => text::rate(libm::pow(10.0, f64::from(at))),
-        at => format!("{}/s", text::rate(libm::pow(10.0, f64::from(at)))),
-    };
-    Upright { ends: [0.0, high], labels: (0..=high as u32).map(label).collect(), log: true }
+    let end = span(state)[1];
+    let capacity = (0..=end as u32).map(|at| (f64::from(at), state.capacity_at(at).map(Value::known))).collect();
+    let mut series =
+        vec![Series { name: "in time".to_owned(), filled: true, ..now(state, Column::Goodput, palette.good(), '+') }];
+    if state.capacity_per_s().is_some() {
+        series.push(Series { points: capacity, ..Series::level("capacity", 0.0, [0.0, end], palette) });
+    }
+    series.extend(yardsticks(state, Column::Goodput, palette));
+    let up = up_to_all(&series, "/s");
+    Plot { front: Some(0), ..plot(["[1]", "requests"], state, up, series) }.draw(frame, area, palette);
 }
 
 /// Response times on a logarithmic axis: without control they are a hundred times the target.
 pub(super) fn response_time(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
-    let Some(running) = &state.running else { return empty(frame, area, " [2] response time ") };
     let target = state.objective_ms().unwrap_or(1000.0);
     let percentile = state.percentile();
-    let name = percentile.name();
-    let measured = |second: &TimelineSecond| percentile.at(second);
-    let axis = decades(running.shown().filter_map(measured).map(|value| value.at), target);
-    let end = x_end(state, running);
-    let newest = running.latest().and_then(measured);
-    let late = newest.is_some_and(|value| value.at > target);
-    let series = vec![
-        Series::level("target", target, [0.0, end], palette),
+    let now = now(state, percentile, palette.good(), 'o');
+    let mut series = vec![Series::level(&format!("target {}", text::time(target)), target, span(state), palette)];
+    series.extend(yardsticks(state, percentile, palette));
+    let [over, within] = judged(&now.points, target);
+    series.push(Series {
+        points: over,
+        style: palette.bad(),
+        name: "over".to_owned(),
+        ..Series { mark: 'X', ..Series::default() }
+    });
+    series.push(Series { points: within, name: percentile.name().to_owned(), ..now });
+    series.retain(|series| series.name != "over" || series.points.iter().any(|(_, value)| value.is_some()));
+    let up =
+        decades(series.iter().flat_map(|series| &series.points).filter_map(|(_, value)| Some((*value)?.at)), target);
+    plot(["[2]", "response time"], state, up, series).draw(frame, area, palette);
+}
+
+/// A line in two: what is over the target, with its way there and back, and what is not.
+fn judged(points: &[Point], target: f64) -> [Vec<Point>; 2] {
+    let is_over = |point: &Point| point.1.is_some_and(|value| value.at > target);
+    let near = |n: usize| points[n.saturating_sub(1)..(n + 2).min(points.len())].iter().any(is_over);
+    let over = points.iter().enumerate().map(|(n, (x, value))| (*x, value.filter(|_| near(n))));
+    let within = points.iter().map(|(x, value)| (*x, value.filter(|value| value.at <= target)));
+    [over.collect(), within.collect()]
+}
+
+/// The arm that runs.
+fn now(state: &State, column: Column, style: Style, mark: char) -> Series {
+    let points = state.running.as_ref().map_or_else(Vec::new, |running| points(running, |second| column.at(second)));
+    Series { style, mark, points, ..Series::default() }
+}
+
+/// Arms that are over, up to the second that is shown.
+fn yardsticks(state: &State, column: Column, palette: Palette) -> impl Iterator<Item = Series> {
+    let now = state.running.as_ref();
+    let until = now.and_then(|running| running.until).unwrap_or(u32::MAX);
+    let others = state.curves.iter().filter(move |curve| now.is_none_or(|now| now.name != curve.name));
+    others.enumerate().map(move |(n, curve)| {
+        let points = curve.of_column(column, until);
         Series {
-            name: name.to_owned(),
-            style: if late { palette.bad() } else { palette.good() },
-            mark: 'o',
-            points: points(running, |second| measured(second)),
+            name: scrubbed(&curve.name),
+            style: palette.faint(),
+            mark: palette.line(n).1,
+            points,
             ..Series::default()
-        },
-    ];
-    let latest = match newest {
-        // A bound below the target: the value may be on either side.
-        Some(value) if value.at_least && !late => format!(" {name} {} ", value.shown(text::time)),
-        Some(value) => {
-            format!(" {name} {} {} {} ", value.shown(text::time), if late { ">" } else { "<=" }, text::time(target))
         }
-        None => format!(" {name}: too few answers "),
-    };
-    plot(["[2]", "response time"], latest, state, running, axis, series).draw(frame, area, palette);
+    })
 }
 
 /// Users by what they do, as far as anybody does.
@@ -110,7 +104,7 @@ pub(super) fn users(frame: &mut Frame<'_>, area: Rect, state: &State, palette: P
         })
         .collect();
     let up = up_to_all(&series, "");
-    plot(["[6]", "users"], String::new(), state, running, up, series).draw(frame, area, palette);
+    plot(["[6]", "users"], state, up, series).draw(frame, area, palette);
 }
 
 fn empty(frame: &mut Frame<'_>, area: Rect, title: &'static str) {
@@ -125,45 +119,21 @@ fn highest<'a>(points: impl Iterator<Item = &'a (f64, Option<Value>)>) -> f64 {
     points.filter_map(|(_, value)| Some((*value)?.at)).fold(0.0, f64::max)
 }
 
-pub(super) fn up_to_all(series: &[Series], unit: &str) -> Upright {
+fn up_to_all(series: &[Series], unit: &str) -> Upright {
     from_zero(highest(series.iter().flat_map(|s| &s.points)).max(1.0) * 1.05, unit)
 }
 
-/// The whole arm, or what is kept of it.
-fn x_end(state: &State, running: &Running) -> f64 {
-    let so_far = running.seconds.back().map_or(0.0, |second| f64::from(second.second) + 1.0);
-    state.planned_seconds().max(so_far).max(1.0)
+/// Seconds of the arm that have room on an axis: the whole arm, or what is kept of it.
+pub(super) fn span(state: &State) -> [f64; 2] {
+    let seconds = state.running.as_ref().map(|running| &running.seconds);
+    let start = seconds.and_then(|seconds| seconds.front()).map_or(0.0, |second| f64::from(second.second));
+    let so_far = seconds.and_then(|seconds| seconds.back()).map_or(0.0, |second| f64::from(second.second) + 1.0);
+    [start, state.planned_seconds().max(so_far).max(1.0)]
 }
 
-/// Seconds of the arm that have room on an axis.
-pub(super) fn span(state: &State, running: &Running) -> [f64; 2] {
-    let start = running.seconds.front().map_or(0.0, |second| f64::from(second.second));
-    [start, x_end(state, running)]
-}
-
-fn plot(
-    [key, title]: [&'static str; 2],
-    latest: String,
-    state: &State,
-    running: &Running,
-    up: Upright,
-    series: Vec<Series>,
-) -> Plot<'static> {
-    let marks = running.marks.iter().copied().collect();
-    Plot {
-        key,
-        title,
-        latest,
-        span: span(state, running),
-        unit: "s",
-        up,
-        places: Vec::new(),
-        phases: state.phase_ends(),
-        cursor: None,
-        marks,
-        series,
-        front: None,
-    }
+fn plot([key, title]: [&'static str; 2], state: &State, up: Upright, series: Vec<Series>) -> Plot<'static> {
+    let marks = state.running.iter().flat_map(|running| &running.marks).copied().collect();
+    Plot { key, title, span: span(state), unit: "s", up, phases: state.phase_ends(), marks, series, ..Plot::default() }
 }
 
 #[cfg(test)]
@@ -171,9 +141,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_axis_of_rates_goes_by_factors_of_ten_from_one_a_second() {
-        let up = rate_decades(1100.0);
-        assert_eq!((up.ends, &up.labels.join(" ")[..]), ([0.0, 4.0], "<= 1 10 100 1000 10000/s"));
-        assert_eq!([0.0, 1.0, 100.0].map(|rate| up.at(rate)), [0.0, 0.0, 2.0]);
+    fn what_is_over_the_target_is_a_line_of_its_own_with_its_way_there() {
+        let at = |values: &[Option<f64>]| -> Vec<Point> {
+            values.iter().enumerate().map(|(n, value)| (n as f64, value.map(Value::known))).collect()
+        };
+        let line = [Some(1.0), Some(2.0), Some(9.0), None, Some(3.0), Some(1.0)];
+        let [over, within] = judged(&at(&line), 5.0);
+        assert_eq!(over, at(&[None, Some(2.0), Some(9.0), None, None, None]));
+        assert_eq!(within, at(&[Some(1.0), Some(2.0), None, None, Some(3.0), Some(1.0)]));
     }
 }

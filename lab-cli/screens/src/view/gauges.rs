@@ -32,11 +32,13 @@ const MOST_LINES: usize = 8;
 enum Kind {
     Rates,
     Times,
+    /// Processors kept busy.
+    Cores,
     Counts,
 }
 
 impl Kind {
-    const ALL: [Self; 3] = [Self::Rates, Self::Times, Self::Counts];
+    const ALL: [Self; 4] = [Self::Rates, Self::Times, Self::Counts, Self::Cores];
 
     /// Sorts by the unit in the gauge's name.
     fn of(name: &str) -> Self {
@@ -45,6 +47,8 @@ impl Kind {
             Self::Rates
         } else if name.ends_with("_ms") {
             Self::Times
+        } else if name.ends_with("_us") {
+            Self::Cores
         } else {
             Self::Counts
         }
@@ -54,7 +58,7 @@ impl Kind {
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     let Some(running) = &state.running else { return };
     let latest = running.latest().and_then(|second| second.target.as_ref());
-    let Some(stage) = latest.and_then(|target| target.stages.get(state.stage)) else { return };
+    let Some(stage) = latest.and_then(|target| target.stages.get(state.stage_at())) else { return };
     let names = names(running, &stage.name);
     let wanted = |kind: Kind| names.iter().filter(move |name| Kind::of(name) == kind).take(MOST_LINES);
     let plots: Vec<Plot<'_>> = Kind::ALL
@@ -102,7 +106,9 @@ fn plot(
     names: &[&str],
     palette: Palette,
 ) -> Plot<'static> {
-    let value = |second: &TimelineSecond, name: &str| stage_second(second, stage)?.shows(name);
+    // Microseconds in a second.
+    let unit = if kind == Kind::Cores { 1e-6 } else { 1.0 };
+    let value = |second: &TimelineSecond, name: &str| Some(stage_second(second, stage)?.shows(name)? * unit);
     let series = |(n, name): (usize, &&str)| {
         let (style, mark) = palette.line(n);
         let point = |second: &TimelineSecond| (f64::from(second.second) + 0.5, value(second, name).map(Value::known));
@@ -113,10 +119,11 @@ fn plot(
     let up = match kind {
         Kind::Times => decades(all(), target),
         Kind::Rates => from_zero(all().fold(1.0, f64::max) * 1.05, "/s"),
+        Kind::Cores => from_zero(all().fold(0.1, f64::max) * 1.05, " cores"),
         Kind::Counts => from_zero(all().fold(1.0, f64::max) * 1.05, ""),
     };
     Plot {
-        span: span(state, running),
+        span: span(state),
         unit: "s",
         up,
         phases: state.phase_ends(),

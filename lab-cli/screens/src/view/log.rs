@@ -1,27 +1,27 @@
-//! Log of events, newest last.
+//! Log of events, newest first.
 
 use ratatui::{
     Frame,
     layout::Rect,
-    text::Line,
+    text::{Line, Span},
     widgets::{Block, Borders, Paragraph, Wrap},
 };
 
-use crate::{Palette, state::State};
+use crate::{
+    Palette,
+    state::{State, TimelineNote, YOU},
+};
 
-/// The newest lines, as many as there is room for.
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
-    frame.render_widget(Paragraph::new(newest(state, area.height, palette)), area);
+    let title = Span::raw(" [8] what happened, newest first ");
+    let block = Block::new().borders(Borders::TOP).border_style(palette.faint()).title(title);
+    let lines: Vec<Line<'_>> =
+        state.log.iter().rev().take(area.height.into()).map(|note| line(note, palette)).collect();
+    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).block(block), area);
 }
 
-/// The log with a title, and lines whole.
-pub(super) fn alone(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
-    let block = Block::new().borders(Borders::TOP).title(" [8] what happened ");
-    let lines = newest(state, area.height.saturating_sub(1), palette);
-    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }).block(block), area);
-}
-
-fn newest(state: &State, room: u16, palette: Palette) -> Vec<Line<'_>> {
-    let first = state.log.len().saturating_sub(room.into());
-    state.log.iter().skip(first).map(|line| Line::styled(line.as_str(), palette.faint())).collect()
+fn line(note: &TimelineNote, palette: Palette) -> Line<'_> {
+    let at = note.second.map_or_else(String::new, |second| format!("{second:.0} s"));
+    let style = if note.who == YOU { palette.warn() } else { palette.faint() };
+    Line::from(vec![Span::styled(format!("{at:>6}  {:<7} ", note.who), style), Span::styled(note.text.as_str(), style)])
 }

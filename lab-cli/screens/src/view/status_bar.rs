@@ -2,7 +2,7 @@
 
 use analysis::{
     live::{Shape, value_in_words},
-    text::{rate, scrubbed},
+    text::scrubbed,
 };
 use installed::catalogue;
 use ratatui::{
@@ -28,46 +28,46 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
     let arm = match &state.running {
         Some(running) => {
             let block = if shape.blocks > 1 { format!(", block {}", running.block) } else { String::new() };
+            let now = running.latest().map_or(0, |second| second.second + 1);
+            let drain = if running.phase == "drain" { ", drain" } else { "" };
             format!(
-                " arm {} of {}: {}{}{block}",
+                " arm {} of {}: {}{}{block}   {now} s of {:.0} s{drain}",
                 state.begun,
                 state.turns(),
                 scrubbed(&running.name),
-                switched(running)
+                switched(running),
+                state.planned_seconds()
             )
         }
         None => format!(" {} of {} arms done", state.finished.len(), state.turns()),
     };
     both_ends(frame, first, Line::from(vec![name, about]), Line::styled(arm, palette.strong()));
-
-    let now = state.running.as_ref().and_then(|running| running.latest()).map_or(0, |second| second.second + 1);
-    let clock = match state.running {
-        Some(_) => {
-            let clock = format!(" {now} s of {:.0} s", state.planned_seconds());
-            Line::from(vec![
-                in_time(state, (usize::from(second.width) / 2).saturating_sub(clock.len()), palette),
-                Span::raw(clock),
-            ])
-        }
-        None => Line::default(),
-    };
-    let full = phases(state, shape, true, palette);
-    let fits = full.width() + clock.width() <= usize::from(second.width);
-    let line = if fits { full } else { phases(state, shape, false, palette) };
-    both_ends(frame, second, line, clock);
+    frame.render_widget(band(shape, state.running.as_ref(), second.width, palette), second);
 }
 
-/// `in time 84/s of 100/s`: of the last second that is shown, against what the service can serve, where that is known; shorter where
-/// there is less room.
-fn in_time(state: &State, room: usize, palette: Palette) -> Span<'static> {
-    let Some(now) = state.running.as_ref().and_then(Running::latest) else { return Span::default() };
-    let served = rate(now.served as f64);
-    let words = match state.capacity_at(now.second).map(rate) {
-        Some(capacity) => [format!(" in time {served}/s of {capacity}/s "), format!(" {served} of {capacity}/s ")],
-        None => [format!(" in time {served}/s "), format!(" {served}/s ")],
-    };
-    let fits = words.into_iter().find(|words| words.len() <= room).unwrap_or_default();
-    Span::styled(fits, palette.good().patch(palette.strong()))
+/// The plan over the time of an arm: its phases with their loads, the second that is shown, and what a person changed (`!`).
+fn band(shape: &Shape, running: Option<&Running>, width: u16, palette: Palette) -> Line<'static> {
+    let end = shape.seconds().max(1.0);
+    let column = |second: f64| ((second / end * f64::from(width)) as usize).min(usize::from(width.saturating_sub(1)));
+    let mut cells = vec![('─', palette.faint()); usize::from(width)];
+    let mut from = 0;
+    for (phase, ends) in shape.phases.iter().zip(shape.ends()) {
+        let is_current = running.is_some_and(|running| running.phase == phase.name);
+        let style = if is_current { palette.strong() } else { palette.faint() };
+        let text = scrubbed(&format!("┼ {}: {} ", phase.name, phase.load));
+        let to = if ends < end { column(ends) } else { cells.len() };
+        for (cell, c) in cells[from..to].iter_mut().zip(text.chars().skip(usize::from(from == 0))) {
+            *cell = (c, style);
+        }
+        from = to;
+    }
+    let now = running.and_then(Running::latest).map(|second| (f64::from(second.second), '▼', palette.accent()));
+    let marks = running.iter().flat_map(|running| &running.marks).map(|second| (*second, '!', palette.warn()));
+    for (second, mark, style) in now.into_iter().chain(marks).filter(|_| width > 0) {
+        cells[column(second)] = (mark, style);
+    }
+    let runs = cells.chunk_by(|one, next| one.1 == next.1);
+    runs.map(|run| Span::styled(run.iter().map(|(c, _)| *c).collect::<String>(), run[0].1)).collect()
 }
 
 /// ` > fixed-rate (rate 50)`: what decides since a person chose it, with what it is set to; of one with its defaults, the first.
@@ -83,25 +83,4 @@ fn switched(running: &Running) -> String {
     let set = if set.is_empty() { String::new() } else { format!(" ({})", set.join(", ")) };
     let at = at.as_ref().map_or_else(String::new, |at| format!(" at {at}"));
     scrubbed(&format!(" > {}{set}{at}", policy.name))
-}
-
-/// `before 10 s (3 users) > [spike 30 s (1000 users)] > …`: the current one stands out.
-fn phases(state: &State, shape: &Shape, loads: bool, palette: Palette) -> Line<'static> {
-    let current = state.running.as_ref().map(|running| running.phase.as_str());
-    let mut spans = Vec::new();
-    let mut add = |text: String, current: bool| {
-        if !spans.is_empty() {
-            spans.push(Span::styled(" > ", palette.faint()));
-        }
-        let (text, style) = if current { (format!("[{text}]"), palette.strong()) } else { (text, palette.faint()) };
-        spans.push(Span::styled(text, style));
-    };
-    for phase in &shape.phases {
-        let load = if loads { format!(" ({})", scrubbed(&phase.load)) } else { String::new() };
-        add(format!("{} {:.0} s{load}", scrubbed(&phase.name), phase.seconds), current == Some(phase.name.as_str()));
-    }
-    if current == Some("drain") {
-        add("drain".to_owned(), true);
-    }
-    Line::from(spans)
 }
