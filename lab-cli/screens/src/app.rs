@@ -36,7 +36,7 @@ pub(super) use overlay::Prompt;
 pub(super) use past::Past;
 pub(super) use preview::{Preview, Progress};
 pub(super) use replay::Replay;
-pub(super) use setup::{Pane, Parameter, Setup, Writing, live_time};
+pub(super) use setup::{Pane, Parameter, Setup, Writing, has_no_plant, live_time};
 pub(super) use trace::Trace;
 
 /// The extent of the program: all of it, or one thing alone.
@@ -70,6 +70,10 @@ pub(super) struct App {
     /// A line for the person: what went wrong, or was done.
     pub said: Option<Said>,
     pub overlay: Overlay,
+    /// The screen that the run was started from.
+    pub ran_from: Screen,
+    /// Leaving would lose a setup: the person was told so.
+    warned: bool,
 }
 
 /// A line for the person.
@@ -121,13 +125,16 @@ impl App {
                 self.done(format!("wrote {}{how}", path.display()));
                 if and_edit {
                     self.overlay.queue.push_back(Effect::Edit(path));
+                } else if self.screen == Screen::Home {
+                    self.overlay.edited = Some(path);
                 }
             }
+            ScreenMessage::Calibrated { file, plant } => self.calibrated(&file, &plant),
             ScreenMessage::Done(message) => self.done(message),
             ScreenMessage::Failed(message) => {
                 if self.screen == Screen::Live {
                     self.live.form = None;
-                    self.go(Screen::Setup);
+                    self.go(self.ran_from);
                 }
                 self.failed(message);
             }
@@ -226,6 +233,7 @@ impl App {
 
     pub fn acted(&mut self, action: Action) -> Option<Effect> {
         self.said = None;
+        let warned = std::mem::take(&mut self.warned);
         self.live.said = None;
         if let Some(from) = self.help {
             match action {
@@ -242,6 +250,10 @@ impl App {
         match action {
             Action::Help => self.help = Some(0),
             _ if self.screen == Screen::Live => return update::pressed(&mut self.live, action).map(Effect::Ask),
+            Action::Stop if !warned && self.is_unwritten() => {
+                self.warned = true;
+                self.failed("what is set up is in no file (w in the setup writes it); q again: leave all the same");
+            }
             Action::Stop => return Some(Effect::Quit),
             _ if self.overlay.menu.is_some() => {
                 let chosen = self.overlay.chosen(action)?;
@@ -251,6 +263,11 @@ impl App {
             _ => return self.pressed(action),
         }
         None
+    }
+
+    /// A setup has changes that are in no file.
+    fn is_unwritten(&self) -> bool {
+        self.setup.iter().chain(self.overlay.left.values()).any(Setup::is_unwritten)
     }
 
     /// Pasted text is never keys: what is being written takes it in, and nothing else does.
@@ -305,8 +322,8 @@ impl App {
             Screen::Setup if self.setup.as_mut().is_some_and(Setup::back) => return None,
             Screen::Trace if self.shows == Shows::OneTrace => return Some(Effect::Quit),
             Screen::Home | Screen::Setup | Screen::Past | Screen::Live | Screen::Trace => Screen::Home,
-            Screen::Compare if self.compare.of_the_past || self.setup.is_none() => Screen::Past,
-            Screen::Compare => Screen::Setup,
+            Screen::Compare if self.compare.of_the_past => Screen::Past,
+            Screen::Compare => self.ran_from,
         };
         if to == Screen::Home && self.screen != Screen::Home {
             // Files may have been mended in another window.

@@ -60,6 +60,12 @@ pub(super) enum Action {
     World,
     More,
     Fewer,
+    /// The experiment is run live.
+    RunLive,
+    /// The experiment is set up.
+    SetUp,
+    /// The costs of a service are measured.
+    Calibrate,
     Past,
     NextPhase,
     PreviousPhase,
@@ -157,18 +163,27 @@ pub(super) const KEYS: &[Key] = &[
     key(&[Char('e')], "e", "edit a parameter of the policy in force", Action::Change(Change::Parameter), LIVE),
     key(&[KeyCode::Up, Char('k')], "up down", "move (k, j)", Action::Up, LISTS),
     key(&[KeyCode::Down, Char('j')], "", "", Action::Down, LISTS),
-    key(&[KeyCode::PageDown], "PgUp PgDn", "ten rows at once; Home, End: the first, the last", Action::PageDown, LONG),
+    key(
+        &[KeyCode::PageDown],
+        "PgUp PgDn",
+        "ten rows (Ctrl-D, Ctrl-U); Home, End: first, last (g, G)",
+        Action::PageDown,
+        LONG,
+    ),
     key(&[KeyCode::PageUp], "", "", Action::PageUp, LONG),
-    key(&[KeyCode::Home], "", "", Action::First, LONG),
-    key(&[KeyCode::End], "", "", Action::Last, LONG),
-    key(&[Enter], "Enter", "set it up; look into a trace", Action::Choose, &[Home]),
+    key(&[KeyCode::Home, Char('g')], "", "", Action::First, LONG),
+    key(&[KeyCode::End, Char('G')], "", "", Action::Last, LONG),
+    key(&[Enter], "Enter", "run it in virtual time; look into a trace", Action::Choose, &[Home]),
+    key(&[Char('L')], "L", "run it live", Action::RunLive, &[Home]),
+    key(&[KeyCode::Tab], "Tab", "set it up: other arms, parameters, keys", Action::SetUp, &[Home]),
     key(&[Enter], "Enter", "run; on a parameter or key: change it", Action::Choose, &[Setup]),
     key(&[Enter], "Enter", "compare those that are ticked, or this one", Action::Choose, &[Past]),
-    key(&[Char('/')], "/", "find by a part of its name, its arms, its phases, its description", Action::Find, &[Home]),
+    key(&[Char('/')], "/", "find by words of its name and its file: descriptions, arms, keys", Action::Find, &[Home]),
     key(&[Char('/')], "/", "find a run by a part of its name, its arms, its verdict", Action::Find, &[Past]),
     key(&[Char('/')], "/", "find a parameter or a key by a part of its name or of what it is", Action::Find, &[Setup]),
     key(&[Char('r')], "r", "past runs", Action::Past, &[Home]),
-    key(&[Char('n')], "n", "a new experiment file from this one, in your $EDITOR", Action::New, &[Home]),
+    key(&[Char('m')], "m", "measure what requests cost your service (lab calibrate)", Action::Calibrate, &[Home]),
+    key(&[Char('n')], "n", "new: from a URL or a command (lab init), or a copy to edit", Action::New, &[Home]),
     key(&[Char('e')], "e", "edit its file in your $EDITOR; it is read and checked again", Action::Edit, &[Home, Setup]),
     key(&[Char('R'), F(5)], "R", "read this folder again (F5)", Action::ReadAgain, &[Home, Past]),
     key(&[Char(']')], "[ ]", "the rest of a long description", Action::Describe(1), &[Home, Setup]),
@@ -259,10 +274,14 @@ pub(super) fn action(key: KeyEvent, screen: Screen) -> Option<Action> {
     if key.kind == KeyEventKind::Release {
         return None;
     }
-    if key.modifiers.contains(KeyModifiers::CONTROL) {
-        return is_interrupt(key).then_some(Action::Stop);
-    }
-    keys_of(screen).find(|known| known.codes.contains(&key.code)).map(|known| known.action)
+    let code = match (key.modifiers.contains(KeyModifiers::CONTROL), key.code) {
+        (false, code) => code,
+        (true, _) if is_interrupt(key) => return Some(Action::Stop),
+        (true, Char('d')) => KeyCode::PageDown,
+        (true, Char('u')) => KeyCode::PageUp,
+        (true, _) => return None,
+    };
+    keys_of(screen).find(|known| known.codes.contains(&code)).map(|known| known.action)
 }
 
 #[cfg(test)]
@@ -270,13 +289,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ctrl_c_and_q_stop_and_nothing_else_with_ctrl_does_anything() {
+    fn ctrl_c_and_q_stop_and_ctrl_d_and_u_are_pages() {
         let key = |code, modifiers| action(KeyEvent::new(code, modifiers), Live);
         assert_eq!(key(Char('q'), KeyModifiers::NONE), Some(Action::Stop));
         assert_eq!(key(Char('c'), KeyModifiers::CONTROL), Some(Action::Stop));
         assert_eq!(key(Char('c'), KeyModifiers::NONE), Some(Action::Change(Change::Capacity)));
         assert_eq!(key(Char('x'), KeyModifiers::NONE), None);
         assert_eq!(key(Char('p'), KeyModifiers::CONTROL), None);
+        assert_eq!(key(Char('u'), KeyModifiers::CONTROL), Some(Action::Scroll(-10)));
         assert_eq!(key(Char('?'), KeyModifiers::SHIFT), Some(Action::Help));
     }
 

@@ -38,6 +38,13 @@ pub enum ScreenMessage {
         /// The command that runs it.
         command: String,
     },
+    /// What requests cost a service was measured.
+    Calibrated {
+        /// Its experiment file.
+        file: PathBuf,
+        /// What was found.
+        plant: PathBuf,
+    },
     /// It was done: a line for the person.
     Done(String),
     /// It could not be done.
@@ -70,6 +77,10 @@ pub struct PastSummary {
     pub experiment: String,
     /// The world: virtual time instead of live.
     pub virtual_time: bool,
+    /// The beginning of the run, in UTC.
+    pub began: String,
+    /// The arm to deploy, where one can be named.
+    pub winner: String,
     /// The verdict, and whether the run was broken off.
     pub verdict: String,
     pub arms: Vec<String>,

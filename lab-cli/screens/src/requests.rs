@@ -23,6 +23,10 @@ pub enum ScreenJob {
     Look,
     /// Look into this trace.
     Inspect(PathBuf),
+    /// Ask a service, by its URL or the command that starts it, and write an experiment file for it.
+    Init(String),
+    /// Measure what requests cost the service of this experiment file.
+    Calibrate(PathBuf),
     /// Run an experiment.
     Run(Box<RunOrder>),
     /// Read these runs.

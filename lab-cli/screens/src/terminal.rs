@@ -92,6 +92,11 @@ fn taken(terminal: &mut DefaultTerminal, app: &mut App, happened: Event) -> io::
             hold::suspend(terminal)?;
             None
         }
+        // Other programs may have written there.
+        Event::Key(key) if key.code == KeyCode::Char('l') && key.modifiers.contains(KeyModifiers::CONTROL) => {
+            terminal.clear()?;
+            None
+        }
         Event::Key(key) => app.key(key),
         Event::Mouse(mouse) => {
             let size = terminal.size()?;

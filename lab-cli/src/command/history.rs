@@ -74,7 +74,7 @@ fn table(runs: &[PastRun]) -> String {
 }
 
 /// `2026-11-22 06:58:04` of `20261122T065804Z`.
-fn readable(stamp: &str) -> String {
+pub(super) fn readable(stamp: &str) -> String {
     let part = |from: usize, to: usize| stamp.get(from..to).unwrap_or("?");
     format!("{}-{}-{} {}:{}:{}", part(0, 4), part(4, 6), part(6, 8), part(9, 11), part(11, 13), part(13, 15))
 }

@@ -12,6 +12,7 @@ use analysis::{
     folder::{self, Recorded},
     live::LiveEvent,
     manifest::Manifest,
+    recommend::recommendation,
     report::ArmTimes,
     summary::{Mode, RunSummary},
 };
@@ -21,6 +22,7 @@ use super::{
     compare::of_two,
     experiment_file::read_text,
     failure::failed,
+    history::readable,
     own_service,
     terminal::{close, palette},
     trace,
@@ -33,11 +35,12 @@ use crate::{
         FolderContents, ListedRun, OpenRun, PastSummary, RunOrder, Screen, ScreenJob, ScreenMessage, Teller,
         UserRequest, restore,
     },
-    store::{RUNS, write_schema_beside},
+    store::{RUNS, utc, write_schema_beside},
 };
 use files::listed;
 use previews::Previews;
 
+mod commands;
 mod export;
 mod files;
 mod previews;
@@ -65,7 +68,7 @@ pub fn open(colours: Colours) -> CommandResult {
             Err(_) => break,
         };
         // A run has the machine for itself.
-        if matches!(job, ScreenJob::Run(_)) {
+        if matches!(job, ScreenJob::Run(_) | ScreenJob::Init(_) | ScreenJob::Calibrate(_)) {
             previews.end();
         }
         let message = match job {
@@ -78,6 +81,8 @@ pub fn open(colours: Colours) -> CommandResult {
                 Ok(shown) => ScreenMessage::Trace(Box::new(shown)),
                 Err(failure) => ScreenMessage::Failed(failure.in_words()),
             },
+            ScreenJob::Init(service) => commands::init(&service),
+            ScreenJob::Calibrate(file) => commands::calibrate(&file),
             ScreenJob::Preview(order) => {
                 previews.want(order);
                 continue;
@@ -214,7 +219,17 @@ fn summary_of(folder: &Path) -> Option<PastSummary> {
     let verdict = format!("{}{partial}", summary.verdict.word());
     let virtual_time = summary.mode == Mode::Virtual;
     let made = made(folder, &summary);
-    Some(PastSummary { experiment: summary.experiment, virtual_time, verdict, arms, made })
+    let winner = recommendation(&summary).map_or_else(String::new, |found| found.worst.arm);
+    let began = began(folder);
+    Some(PastSummary { experiment: summary.experiment, virtual_time, began, winner, verdict, arms, made })
+}
+
+/// `2026-11-27 22:59`: as the folder's name has it, else when it was written.
+fn began(folder: &Path) -> String {
+    let name = folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let stamp = name.rsplit('-').next().filter(|stamp| stamp.len() == 16 && stamp.ends_with('Z')).map(str::to_owned);
+    let written = || fs::metadata(folder).and_then(|found| found.modified()).map_or_else(|_| String::new(), utc);
+    readable(&stamp.unwrap_or_else(written)).chars().take(16).collect()
 }
 
 /// Nothing for a run whose manifest is of another version: its figures can be looked at all the same.

@@ -1,6 +1,22 @@
 //! The cursor in a list.
 
+use std::cell::Cell;
+
 use crate::keymap::Action;
+
+/// The part of a list that is shown: it moves once the cursor would leave it. Drawing finds it, so that it follows the room.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ListWindow(Cell<usize>);
+
+impl ListWindow {
+    /// The first of `count` rows that is shown of so many that have room, with the one at `at` among them.
+    pub fn first(&self, at: usize, count: usize, room: usize) -> usize {
+        let least = (at + 1).saturating_sub(room);
+        let first = self.0.get().clamp(least, at.max(least)).min(count.saturating_sub(room));
+        self.0.set(first);
+        first
+    }
+}
 
 /// Rows of a page.
 const PAGE: usize = 10;
@@ -22,6 +38,14 @@ pub(super) fn moved(at: usize, count: usize, action: Action) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_window_moves_when_the_cursor_leaves_it() {
+        let window = ListWindow::default();
+        let firsts = [0, 9, 10, 24, 23, 15, 14, 0].map(|at| window.first(at, 25, 10));
+        assert_eq!(firsts, [0, 0, 1, 15, 15, 15, 14, 0]);
+        assert_eq!((window.first(3, 4, 10), window.first(3, 4, 0)), (0, 4), "all fit, and nothing does");
+    }
 
     #[test]
     fn it_stays_within_the_list() {

@@ -8,7 +8,11 @@ use std::{
 use experiment::{Changes, Experiment, Library, read};
 use traces::trace::Header;
 
-use super::{Setup, cursor::moved, preview::Previews};
+use super::{
+    Setup,
+    cursor::{ListWindow, moved},
+    preview::Previews,
+};
 use crate::{
     keymap::Action,
     messages::FolderContents,
@@ -22,54 +26,112 @@ pub(crate) enum Group {
     Start,
     /// Files of this folder.
     Own,
+    Retries,
+    Shed,
+    Crowds,
+    Worse,
+    Place,
+    Signals,
+    Failures,
+    Defects,
+    /// The method itself.
+    Others,
     Seda,
     Sre,
     Cataclysm,
     Webq,
-    Defects,
-    /// Single mechanisms, and the method itself.
-    Others,
     /// Traces of this folder.
     Traces,
 }
 
-/// Experiments that show most of the field in the least time.
-const START: [&str; 5] = ["flash-crowd", "metastable", "overload-sweep", "four-policies", "retry-stack"];
-/// Experiments in which a policy of the literature fails.
-const DEFECTS: [&str; 6] =
-    ["gradient2-drifts", "lifo-starves", "aimd-climbs", "vegas-probes", "burst-or-overload", "cascade"];
+/// Experiments by the question that they answer; those that show most of the field in the least time come first.
+const QUESTIONS: [(Group, &[&str]); 9] = [
+    (Group::Start, &["flash-crowd", "metastable", "overload-sweep", "four-policies", "retry-stack"]),
+    (Group::Retries, &["retry-budget", "attempts", "self-throttle", "server-and-client", "break-even"]),
+    (
+        Group::Shed,
+        &[
+            "classes",
+            "class-queues",
+            "gold-first",
+            "paying-first",
+            "greedy-customer",
+            "four-levels",
+            "limits-per-criticality",
+            "dagor",
+            "subrequests",
+            "compose",
+        ],
+    ),
+    (
+        Group::Crowds,
+        &[
+            "front-doors",
+            "room-bursts",
+            "threshold-first",
+            "sentry-switch",
+            "sentry-cpu",
+            "more-sentries",
+            "two-applications",
+            "batch-proxy",
+            "ten-times",
+        ],
+    ),
+    (Group::Worse, &["degrade", "partial-search", "harvest", "refusals"]),
+    (
+        Group::Place,
+        &["per-stage-or-single", "upstream", "user-ramp", "per-type", "spike-at-one-stage", "pools", "batching"],
+    ),
+    (Group::Signals, &["memory-signal", "combined-signals", "monitor", "power-peak"]),
+    (Group::Failures, &["cascade", "lost-task", "one-slow-task", "balancers"]),
+    (
+        Group::Defects,
+        &[
+            "gradient2-drifts",
+            "lifo-starves",
+            "aimd-climbs",
+            "vegas-probes",
+            "burst-or-overload",
+            "earlier-controller",
+            "older-policies",
+        ],
+    ),
+];
 
 impl Group {
     pub fn title(self) -> &'static str {
         match self {
             Self::Start => "start here",
             Self::Own => "yours",
-            Self::Seda => "SEDA",
-            Self::Sre => "Google SRE",
-            Self::Cataclysm => "Cataclysm",
-            Self::Webq => "WebQ",
-            Self::Defects => "defects of policies",
-            Self::Others => "mechanisms and method",
+            Self::Retries => "do retries make it worse?",
+            Self::Shed => "who is shed first?",
+            Self::Crowds => "how is a crowd let in?",
+            Self::Worse => "a worse answer, or none?",
+            Self::Place => "where should control sit?",
+            Self::Signals => "what tells an overload?",
+            Self::Failures => "what if a part fails?",
+            Self::Defects => "where do policies fail?",
+            Self::Others => "can the figures be trusted?",
+            Self::Seda => "figures of SEDA",
+            Self::Sre => "figures of Google SRE",
+            Self::Cataclysm => "figures of Cataclysm",
+            Self::Webq => "figures of WebQ",
             Self::Traces => "traces",
         }
     }
 
-    /// Sorts an experiment of the library: by its paper, or by the paper whose result it shows in a short form.
-    fn of(entry: &Library) -> Self {
-        if START.contains(&entry.id) {
-            return Self::Start;
-        }
-        if DEFECTS.contains(&entry.id) {
-            return Self::Defects;
-        }
-        let long = Library::all().iter().find(|long| long.short == Some(entry.id)).map_or(entry.id, |long| long.id);
-        match long.split_once('-').map_or("", |(paper, _)| paper) {
+    /// Sorts an experiment of the library: by its question, else by its paper; and its place in the group.
+    fn of(entry: &Library) -> (Self, usize) {
+        let by_paper = || match entry.id.split_once('-').map_or("", |(paper, _)| paper) {
             "seda" | "ew" => Self::Seda,
             "sre" => Self::Sre,
             "cat" => Self::Cataclysm,
             "webq" => Self::Webq,
             _ => Self::Others,
-        }
+        };
+        let place = |ids: &[&str]| ids.iter().position(|id| *id == entry.id);
+        let asked = QUESTIONS.iter().find_map(|(group, ids)| Some((*group, place(ids)?)));
+        asked.unwrap_or_else(|| (by_paper(), usize::MAX))
     }
 }
 
@@ -78,8 +140,8 @@ impl Group {
 pub(crate) struct Choice {
     pub id: String,
     pub group: Group,
-    /// A paper's result at its own length.
-    pub atlas: bool,
+    /// What is searched: its name and its whole file, in small letters.
+    searched: Arc<str>,
     /// The experiment, or the problem with it.
     pub read: Result<Content, String>,
 }
@@ -112,6 +174,7 @@ pub(crate) struct Home {
     choices: Vec<Choice>,
     /// The index among those shown.
     pub at: usize,
+    pub window: ListWindow,
     /// The words to look for.
     pub finding: Option<TextInput>,
     pub filter: String,
@@ -122,17 +185,23 @@ pub(crate) struct Home {
 
 /// The library in the list's order, read once.
 static LIBRARY: LazyLock<Vec<Choice>> = LazyLock::new(|| {
-    let read =
-        |entry: &Library| Choice { atlas: entry.atlas, ..Choice::experiment(entry.id, entry.text, Group::of(entry)) };
-    let mut choices: Vec<Choice> = Library::all().iter().map(read).collect();
-    choices.sort_by_key(|choice| (choice.group, START.iter().position(|id| *id == choice.id)));
-    choices
+    let mut entries: Vec<&Library> = Library::all().iter().collect();
+    entries.sort_by_key(|entry| Group::of(entry));
+    entries.into_iter().map(|entry| Choice::experiment(entry.id, entry.text, Group::of(entry).0)).collect()
 });
 
 impl Default for Home {
     fn default() -> Self {
         let (finding, filter, previews) = (None, String::new(), Previews::default());
-        Self { choices: LIBRARY.clone(), at: 0, finding, filter, described_from: 0, previews }
+        Self {
+            choices: LIBRARY.clone(),
+            at: 0,
+            window: ListWindow::default(),
+            finding,
+            filter,
+            described_from: 0,
+            previews,
+        }
     }
 }
 
@@ -144,12 +213,16 @@ impl Choice {
         });
         let found = |experiment| Found { id: id.to_owned(), text: text.to_owned(), experiment };
         let read = read.map(|experiment| Content::Experiment(Arc::new(found(experiment))));
-        Self { id: id.to_owned(), group, atlas: false, read }
+        let searched = format!("{id}\n{text}").to_lowercase().into();
+        Self { id: id.to_owned(), group, searched, read }
     }
 
     fn trace((path, header): &(PathBuf, Result<Header, String>)) -> Self {
         let read = header.clone().map(|header| Content::Trace { path: path.clone(), header });
-        Self { id: path.display().to_string(), group: Group::Traces, atlas: false, read }
+        let id = path.display().to_string();
+        let source = header.as_ref().map_or("", |header| &header.source);
+        let searched = format!("{id}\n{source}").to_lowercase().into();
+        Self { id, group: Group::Traces, searched, read }
     }
 
     /// The experiment, where it is one that could be read.
@@ -160,20 +233,9 @@ impl Choice {
         }
     }
 
-    /// Searches its name, its description, its arms and its phases.
+    /// It has all of these words, in small letters.
     fn has(&self, wanted: &str) -> bool {
-        let within = |text: &str| text.to_lowercase().contains(wanted);
-        within(&self.id)
-            || match &self.read {
-                Ok(Content::Experiment(found)) => {
-                    let Experiment { about, arms, users, .. } = &found.experiment;
-                    within(about)
-                        || arms.iter().any(|arm| within(&arm.label))
-                        || users.phases.iter().any(|phase| within(&phase.name))
-                }
-                Ok(Content::Trace { header, .. }) => within(&header.source),
-                Err(_) => false,
-            }
+        wanted.split_whitespace().all(|word| self.searched.contains(word))
     }
 }
 
@@ -198,10 +260,13 @@ impl Home {
         at.is_some()
     }
 
-    /// Choices that match the search.
+    /// Choices that match the search: those by their names first, then those with its words beside each other.
     pub fn shown(&self) -> impl Iterator<Item = &Choice> {
         let wanted = self.finding.as_ref().map_or(&self.filter, |line| &line.text).to_lowercase();
-        self.choices.iter().filter(move |choice| choice.has(&wanted))
+        let mut found: Vec<&Choice> = self.choices.iter().filter(|choice| choice.has(&wanted)).collect();
+        let named = |choice: &Choice| wanted.split_whitespace().all(|word| choice.id.to_lowercase().contains(word));
+        found.sort_by_key(|choice| (!named(choice), !choice.searched.contains(&wanted)));
+        found.into_iter()
     }
 
     pub fn chosen(&self) -> Option<&Choice> {
@@ -253,3 +318,15 @@ impl Home {
 
 /// Lines that the description moves at once.
 const DESCRIBED: isize = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_experiment_that_is_named_by_a_question_is_there() {
+        for id in QUESTIONS.iter().flat_map(|(_, ids)| *ids) {
+            assert!(Library::find(id).is_some(), "{id}");
+        }
+    }
+}

@@ -46,7 +46,8 @@ impl Overlay {
     pub fn ask_for_new(&mut self, id: &str, text: String) {
         let stem = id.rsplit('/').next().unwrap_or(id).trim_end_matches(".yaml").trim_end_matches(".yml");
         let line = TextInput::proposing(format!("my-{}.yaml", stem.trim_start_matches("my-")));
-        self.prompt = Some(Prompt { label: "new experiment file", line, purpose: Purpose::New(text) });
+        let label = "new: a URL, a command, or a name for a copy";
+        self.prompt = Some(Prompt { label, line, purpose: Purpose::New(text) });
     }
 
     /// Asks where a setup goes.
@@ -63,6 +64,10 @@ impl Overlay {
         let (Some(Prompt { purpose, .. }), Ended::Taken(name)) = (self.prompt.take(), ended) else { return };
         let name = name.trim();
         if name.is_empty() {
+            return;
+        }
+        if matches!(purpose, Purpose::New(_)) && is_service(name) {
+            self.queue.push_back(Effect::Job(ScreenJob::Init(name.to_owned())));
             return;
         }
         let has_ending = name.ends_with(".yaml") || name.ends_with(".yml");
@@ -94,6 +99,12 @@ impl Overlay {
     }
 }
 
+/// Tells a service from a file: a URL, an address, or a command with its arguments.
+fn is_service(text: &str) -> bool {
+    let is_file = text.ends_with(".yaml") || text.ends_with(".yml");
+    text.contains("://") || text.contains(char::is_whitespace) || (!is_file && text.contains(['/', ':']))
+}
+
 /// The experiment by the name of its file, where that can name one: results are found by it.
 fn named(text: &str, stem: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -107,6 +118,16 @@ fn named(text: &str, stem: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_service_is_no_file() {
+        for service in ["http://127.0.0.1:8080/", "./shop --port {port}", "127.0.0.1:80", "bin/shop"] {
+            assert!(is_service(service), "{service}");
+        }
+        for file in ["mine", "mine.yaml", "experiments/mine.yaml"] {
+            assert!(!is_service(file), "{file}");
+        }
+    }
 
     #[test]
     fn a_file_names_its_experiment_if_it_can() {

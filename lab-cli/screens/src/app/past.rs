@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::PathBuf};
 
-use super::cursor::moved;
+use super::cursor::{ListWindow, moved};
 use crate::{
     keymap::Action,
     messages::ListedRun,
@@ -15,6 +15,7 @@ pub(crate) struct Past {
     runs: Vec<ListedRun>,
     /// The index among those shown.
     pub at: usize,
+    pub window: ListWindow,
     pub ticked: BTreeSet<PathBuf>,
     /// The words to look for.
     pub finding: Option<TextInput>,
@@ -90,7 +91,10 @@ impl ListedRun {
         within(&self.folder.to_string_lossy())
             || self.summary.as_ref().is_some_and(|summary| {
                 let world = if summary.virtual_time { "virtual" } else { "live" };
-                within(&summary.verdict) || within(world) || summary.arms.iter().any(|arm| within(arm))
+                within(&summary.verdict)
+                    || within(&summary.winner)
+                    || within(world)
+                    || summary.arms.iter().any(|arm| within(arm))
             })
     }
 }

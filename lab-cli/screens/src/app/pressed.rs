@@ -1,10 +1,10 @@
 //! Keys: their effects on each screen of the program.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use experiment::Changes;
 
-use super::{App, Content, Group, Pane, Replay};
+use super::{App, Choice, Content, Group, Pane, Replay, Setup, has_no_plant};
 use crate::{
     keymap::Action,
     panel::Screen,
@@ -62,14 +62,18 @@ impl App {
 
     fn pressed_at_home(&mut self, action: Action) -> Option<Effect> {
         match action {
-            Action::Choose => match &self.home.chosen()?.read {
+            Action::Choose | Action::RunLive | Action::SetUp => match &self.home.chosen()?.read {
                 Ok(Content::Experiment(found)) => {
                     let fresh = found.setup();
-                    let left = &mut self.overlay.left;
-                    left.extend(self.setup.take().map(|last| (last.name.clone(), last)));
-                    let before = left.remove(&fresh.name).filter(|before| before.is_of(&fresh));
-                    self.setup = Some(before.unwrap_or(fresh));
-                    self.go(Screen::Setup);
+                    self.set_up(fresh);
+                    if action == Action::SetUp {
+                        self.go(Screen::Setup);
+                        return None;
+                    }
+                    match self.setup.as_mut()?.choose_world(action == Action::Choose) {
+                        Ok(()) => return self.run(),
+                        Err(why) => self.failed(why),
+                    }
                 }
                 Ok(Content::Trace { path, .. }) => {
                     let path = path.clone();
@@ -86,6 +90,17 @@ impl App {
                 return Some(Effect::Job(ScreenJob::Look));
             }
             Action::ReadAgain => return Some(Effect::Job(ScreenJob::Look)),
+            Action::Calibrate => match self.home.chosen()? {
+                Choice { group: Group::Own, id, read: Ok(Content::Experiment(found)), .. }
+                    if has_no_plant(&found.experiment) =>
+                {
+                    let job = ScreenJob::Calibrate(PathBuf::from(id));
+                    self.done("measuring what its requests cost (lab calibrate): about a minute ...");
+                    return Some(Effect::Job(job));
+                }
+                _ => self
+                    .failed("there is nothing to measure: this is for a service of your own whose costs are not known"),
+            },
             Action::Edit if self.home.chosen()?.group == Group::Own => {
                 return Some(Effect::Edit(PathBuf::from(&self.home.chosen()?.id)));
             }
@@ -103,17 +118,56 @@ impl App {
         None
     }
 
+    /// An experiment is set up: as it was left, if its file is still the same.
+    fn set_up(&mut self, fresh: Setup) {
+        let left = &mut self.overlay.left;
+        left.extend(self.setup.take().map(|last| (last.name.clone(), last)));
+        let before = left.remove(&fresh.name).filter(|before| before.is_of(&fresh));
+        self.setup = Some(before.unwrap_or(fresh));
+    }
+
+    /// Runs what is set up.
+    fn run(&mut self) -> Option<Effect> {
+        match self.setup.as_ref()?.order() {
+            Ok(order) => {
+                self.live = State::default();
+                self.ran_from = self.screen;
+                self.go(Screen::Live);
+                return Some(Effect::Job(ScreenJob::Run(Box::new(order))));
+            }
+            Err(problem) => self.failed(problem),
+        }
+        None
+    }
+
+    /// What a service costs was measured: it is set up to be run in virtual time.
+    pub(super) fn calibrated(&mut self, file: &Path, plant: &Path) {
+        let id = file.display().to_string();
+        let Some(fresh) =
+            self.home.chosen().filter(|choice| choice.id == id).and_then(|choice| Some(choice.found()?.setup()))
+        else {
+            return self.done(format!("measured: --set virtual.plant={}", plant.display()));
+        };
+        self.set_up(fresh);
+        let Some(setup) = &mut self.setup else { return };
+        let chosen =
+            setup.change_key("virtual.plant", &plant.display().to_string()).and_then(|()| setup.choose_world(true));
+        match chosen {
+            Ok(()) => {
+                self.go(Screen::Setup);
+                self.done(format!(
+                    "measured: {}. Enter runs it in virtual time, w keeps it in a file",
+                    plant.display()
+                ));
+            }
+            Err(why) => self.failed(why),
+        }
+    }
+
     fn pressed_in_setup(&mut self, action: Action) -> Option<Effect> {
         let setup = self.setup.as_mut()?;
         match action {
-            Action::Choose if setup.pane == Pane::Arms => match setup.order() {
-                Ok(order) => {
-                    self.live = State::default();
-                    self.go(Screen::Live);
-                    return Some(Effect::Job(ScreenJob::Run(Box::new(order))));
-                }
-                Err(problem) => self.failed(problem),
-            },
+            Action::Choose if setup.pane == Pane::Arms => return self.run(),
             Action::Write | Action::Edit => {
                 let is_own = experiment::Library::find(&setup.name).is_none();
                 if action == Action::Edit && is_own && !setup.is_changed() {
@@ -121,7 +175,10 @@ impl App {
                 }
                 match setup.as_file() {
                     Ok(text) if action == Action::Edit => self.overlay.ask_for_new(&setup.name, text),
-                    Ok(text) => self.overlay.ask_for_written(setup, text),
+                    Ok(text) => {
+                        setup.kept = Some(setup.command());
+                        self.overlay.ask_for_written(setup, text);
+                    }
                     Err(problem) => self.failed(problem),
                 }
             }

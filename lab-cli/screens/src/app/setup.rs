@@ -11,7 +11,7 @@ use experiment::{
     written,
 };
 
-use super::cursor::moved;
+use super::cursor::{ListWindow, moved};
 use crate::{
     keymap::Action,
     requests::RunOrder,
@@ -64,12 +64,15 @@ pub(crate) struct Setup {
     pub pane: Pane,
     /// The row of each pane, in the order of the panes.
     rows: [usize; 3],
+    windows: [ListWindow; 3],
     pub writing: Option<Writing>,
     /// The words to look for among parameters and keys.
     pub filter: String,
     /// The reason why the value that was just written was not taken.
     pub refused: Option<String>,
     pub how: How,
+    /// The command line of what was written as a file last.
+    pub kept: Option<String>,
 }
 
 const MOST_REPEATS: u32 = 1000;
@@ -89,10 +92,12 @@ impl Setup {
             all_keys: keys_of(text, &BTreeMap::new()),
             pane: Pane::Arms,
             rows: [0; 3],
+            windows: Default::default(),
             writing: None,
             filter: String::new(),
             refused: None,
             how: How { virtual_time, only_virtual: experiment.simulation.only, repeat: None },
+            kept: None,
         }
     }
 
@@ -140,6 +145,11 @@ impl Setup {
     /// The row of this pane.
     pub fn row(&self, pane: Pane) -> usize {
         self.rows[pane as usize]
+    }
+
+    /// The first row of this pane that is shown, of so many that have room.
+    pub fn first(&self, pane: Pane, count: usize, room: usize) -> usize {
+        self.windows[pane as usize].first(self.row(pane), count, room)
     }
 
     /// A row of the pane that the keys are in is pointed at.
@@ -224,6 +234,28 @@ impl Setup {
             }
             _ => {}
         }
+    }
+
+    /// Chooses the world.
+    ///
+    /// # Errors
+    /// It cannot be run in it.
+    pub fn choose_world(&mut self, virtual_time: bool) -> Result<(), String> {
+        if virtual_time && has_no_plant(&self.experiment) {
+            return Err("what its requests cost is not known: m measures it (lab calibrate), L runs it live".to_owned());
+        }
+        if !virtual_time && self.how.only_virtual {
+            return Err("it runs in virtual time alone (Enter)".to_owned());
+        }
+        if virtual_time != self.how.virtual_time {
+            self.change_world();
+        }
+        Ok(())
+    }
+
+    /// Its changes, where they are neither in its file nor in another one.
+    pub fn is_unwritten(&self) -> bool {
+        self.is_changed() && self.kept.as_ref() != Some(&self.command())
     }
 
     /// Changes the world, if it can be run in the other one. The number of repetitions may be another there.
@@ -325,7 +357,7 @@ impl Setup {
         }
     }
 
-    fn change_key(&mut self, key: &str, value: &str) -> Result<(), String> {
+    pub fn change_key(&mut self, key: &str, value: &str) -> Result<(), String> {
         let before = self.changed_keys.clone();
         if value.is_empty() {
             self.changed_keys.remove(key);
@@ -468,7 +500,7 @@ fn listed_values(text: &str) -> Vec<&str> {
 }
 
 /// Nothing is known of what requests cost a service of one's own: there is nothing to simulate.
-fn has_no_plant(experiment: &Experiment) -> bool {
+pub(crate) fn has_no_plant(experiment: &Experiment) -> bool {
     matches!(experiment.target.app, AppPlan::Own(_)) && experiment.simulation.costs.service.is_none()
 }
 

@@ -152,13 +152,13 @@ fn a_file_that_was_mended_in_another_window_is_read_again() {
     assert!(looks(press(&mut app, KeyCode::Char('R'))) && looks(press(&mut app, KeyCode::F(5))));
     app.receive(folder_with("mine.yaml", GOOD));
     assert!(!frame(&app, Palette::Plain, 100, 40).contains("! mine.yaml"));
-    press(&mut app, KeyCode::Enter);
+    press(&mut app, KeyCode::Tab);
     assert_eq!(app.screen, Screen::Setup);
     // And on the way back from a setup, without one.
     press(&mut app, KeyCode::Esc);
     assert!(app.screen == Screen::Home && looks(app.wanted()));
     app.receive(folder_with("mine.yaml", &GOOD.replace("requests: 5/s", "requests: 7/s")));
-    press(&mut app, KeyCode::Enter);
+    press(&mut app, KeyCode::Tab);
     assert!(frame(&app, Palette::Plain, 120, 40).contains("7/s"), "the file as it is now");
 }
 

@@ -214,7 +214,8 @@ fn a_mouse_points_at_rows_figures_panes_and_panels() {
     click(&mut app, size, " metastable ");
     assert_eq!(app.home.chosen().expect("one").id, "metastable");
     click(&mut app, size, " metastable ");
-    assert_eq!(app.screen, Screen::Setup, "a second click chooses");
+    assert_eq!(app.screen, Screen::Live, "a second click chooses");
+    let mut app = set_up();
     click(&mut app, size, "users.think ");
     let setup = app.setup.as_ref().expect("a setup");
     assert_eq!((setup.pane, setup.keys()[setup.row(Pane::Keys)].name.as_str()), (Pane::Keys, "users.think"));
@@ -271,7 +272,10 @@ fn what_an_experiment_shows_is_drawn_as_it_comes() {
 fn a_new_file_is_written_edited_and_set_up_anew() {
     let mut app = App::default();
     press(&mut app, KeyCode::Char('n'));
-    assert!(frame(&app, Palette::Plain, 100, 30).contains("new experiment file: my-flash-crowd.yaml_"));
+    assert!(
+        frame(&app, Palette::Plain, 100, 30)
+            .contains("new: a URL, a command, or a name for a copy: my-flash-crowd.yaml_")
+    );
     type_in(&mut app, "mine");
     press(&mut app, KeyCode::Enter);
     let Some(Effect::Job(ScreenJob::Write { path, text, and_edit, .. })) = app.wanted() else { panic!("a file") };
@@ -287,7 +291,7 @@ fn a_new_file_is_written_edited_and_set_up_anew() {
     };
     app.receive(ScreenMessage::Found(files(&text)));
     assert_eq!(app.home.chosen().expect("one").id, "mine.yaml", "the cursor is on it");
-    press(&mut app, KeyCode::Enter);
+    press(&mut app, KeyCode::Tab);
     assert!(matches!(press(&mut app, KeyCode::Char('e')), Some(Effect::Edit(_))));
     // A slip in the editor is told where the list is; mended, it can be set up again.
     app.edited(path.clone(), None);
@@ -296,7 +300,7 @@ fn a_new_file_is_written_edited_and_set_up_anew() {
     assert!(app.said.as_ref().is_some_and(|said| said.bad && said.text.starts_with("mine.yaml:")), "{:?}", app.said);
     app.edited(path, None);
     app.receive(ScreenMessage::Found(files(&text.replace("users: 1000", "users: 300"))));
-    press(&mut app, KeyCode::Enter);
+    press(&mut app, KeyCode::Tab);
     assert!(frame(&app, Palette::Plain, 140, 40).contains("300"));
     assert_eq!(app.screen, Screen::Setup);
 }

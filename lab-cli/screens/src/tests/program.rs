@@ -28,7 +28,7 @@ fn at(app: &mut App, id: &str) {
 /// The setup of `flash-crowd`, which is the first.
 pub(super) fn set_up() -> App {
     let mut app = App::default();
-    assert!(press(&mut app, KeyCode::Enter).is_none());
+    assert!(press(&mut app, KeyCode::Tab).is_none());
     assert_eq!(app.screen, Screen::Setup);
     app
 }
@@ -57,16 +57,88 @@ fn experiments_are_shown_with_what_they_show() {
     assert!(drawn.contains("min live"), "{drawn}");
 }
 
-#[test]
-fn one_is_found_by_a_part_of_its_name_or_of_what_it_is_about() {
+fn found(words: &str) -> Vec<String> {
     let mut app = App::default();
-    at(&mut app, "QUOTAS");
-    shows(&app, (100, 30), &[" 1 found ", "sre-quotas"]);
-    at(&mut app, "no such thing");
+    at(&mut app, words);
+    app.home.shown().map(|choice| choice.id.clone()).collect()
+}
+
+#[test]
+fn experiments_are_found_by_words_of_their_files() {
+    assert_eq!(found("QUOTAS greedy figure"), ["sre-quotas"], "all of the words");
+    let retries = found("retry");
+    for id in ["metastable", "cascade", "server-and-client", "retry-budget"] {
+        assert!(retries.iter().any(|found| found == id), "{id}: {retries:?}");
+    }
+    assert!(found("gradient2").contains(&"four-policies".to_owned()), "an arm");
+    assert!(found("rush").contains(&"four-policies".to_owned()), "a phase");
+    let mut app = App::default();
+    at(&mut app, "zzzz");
     assert!(frame(&app, Palette::Plain, 100, 30).contains("nothing has that in its name"));
     assert!(press(&mut app, KeyCode::Enter).is_none(), "nothing to choose");
     presses(&mut app, [KeyCode::Char('/'), KeyCode::Esc]);
     assert!(frame(&app, Palette::Plain, 100, 30).contains("flash-crowd"));
+}
+
+#[test]
+fn an_experiment_runs_at_once_in_virtual_time_or_live() {
+    let mut app = App::default();
+    let order = order_of(press(&mut app, KeyCode::Enter));
+    assert_eq!((order.name.as_str(), order.virtual_time, app.screen), ("flash-crowd", true, Screen::Live));
+    app.receive(ScreenMessage::Opened(vec![compared("run-1")]));
+    press(&mut app, KeyCode::Esc);
+    assert_eq!(app.screen, Screen::Home, "where it was started from");
+    assert!(!order_of(press(&mut app, KeyCode::Char('L'))).virtual_time);
+    let mut app = App::default();
+    assert!(app.home.point_at("webq-change"));
+    assert!(press(&mut app, KeyCode::Char('L')).is_none());
+    shows(&app, (100, 30), &["it runs in virtual time alone"]);
+}
+
+/// A service of one's own, at a URL.
+const OWN: &str = "name: shop\nabout: mine\ntarget: {url: 'http://127.0.0.1:8080'}\nobjective: {percentile: 90, response_time: 1s}\nusers: {model: url, path: /, phases: [{name: x, requests: 5/s, for: 3s}]}\narms: [none]\n";
+
+#[test]
+fn from_a_url_to_a_run_in_virtual_time_without_leaving() {
+    let mut app = App::default();
+    press(&mut app, KeyCode::Char('n'));
+    type_in(&mut app, "http://127.0.0.1:8080/");
+    press(&mut app, KeyCode::Enter);
+    assert!(matches!(app.wanted(), Some(Effect::Job(ScreenJob::Init(url))) if url == "http://127.0.0.1:8080/"));
+    let path = PathBuf::from("shop.yaml");
+    app.receive(ScreenMessage::Written {
+        path: path.clone(),
+        and_edit: false,
+        command: "lab run shop.yaml".to_owned(),
+    });
+    let files = vec![("shop.yaml".to_owned(), OWN.to_owned())];
+    app.receive(ScreenMessage::Found(FolderContents { files, ..FolderContents::default() }));
+    assert_eq!(app.home.chosen().expect("one").id, "shop.yaml", "the cursor is on it");
+    assert!(press(&mut app, KeyCode::Enter).is_none(), "nothing is known of its costs");
+    shows(&app, (120, 30), &["m measures it (lab calibrate), L runs it live"]);
+    assert!(!order_of(press(&mut app, KeyCode::Char('L'))).virtual_time);
+    app.receive(ScreenMessage::Failed("nobody listens there".to_owned()));
+    let job = press(&mut app, KeyCode::Char('m'));
+    assert!(matches!(job, Some(Effect::Job(ScreenJob::Calibrate(file))) if file == path));
+    app.receive(ScreenMessage::Failed("nobody listens there".to_owned()));
+    shows(&app, (100, 30), &["nobody listens there"]);
+    app.home.point_at("flash-crowd");
+    assert!(press(&mut app, KeyCode::Char('m')).is_none());
+    shows(&app, (100, 30), &["there is nothing to measure"]);
+}
+
+#[test]
+fn a_setup_that_is_in_no_file_is_not_left_without_a_question() {
+    let mut app = set_up();
+    press(&mut app, KeyCode::Char('+'));
+    assert!(press(&mut app, KeyCode::Char('q')).is_none());
+    shows(&app, (100, 30), &["q again: leave all the same"]);
+    press(&mut app, KeyCode::Esc);
+    assert!(press(&mut app, KeyCode::Char('q')).is_none(), "another key takes the question back");
+    assert!(matches!(press(&mut app, KeyCode::Char('q')), Some(Effect::Quit)));
+    let mut written = set_up();
+    presses(&mut written, [KeyCode::Char('+'), KeyCode::Char('w'), KeyCode::Enter]);
+    assert!(matches!(press(&mut written, KeyCode::Char('q')), Some(Effect::Quit)));
 }
 
 #[test]
@@ -79,11 +151,11 @@ fn files_of_this_folder_are_a_group_and_one_with_a_slip_says_so() {
     assert_eq!(app.home.chosen().expect("one").id, "flash-crowd", "the cursor stays where it was");
     app.home.point_at("bad.yaml");
     shows(&app, (100, 30), &["bad.yaml:"]);
-    press(&mut app, KeyCode::Enter);
+    press(&mut app, KeyCode::Tab);
     assert_eq!(app.screen, Screen::Home, "it cannot be set up");
     press(&mut app, KeyCode::Down);
     assert!(frame(&app, Palette::Plain, 100, 30).contains("my own"));
-    press(&mut app, KeyCode::Enter);
+    press(&mut app, KeyCode::Tab);
     assert_eq!(app.screen, Screen::Setup);
 }
 
@@ -102,6 +174,8 @@ fn past(name: &str, summary: bool) -> ListedRun {
     let summary = summary.then(|| PastSummary {
         experiment: "flash-crowd".to_owned(),
         virtual_time: name.ends_with('1'),
+        began: "2026-11-27 22:59".to_owned(),
+        winner: "seda".to_owned(),
         verdict: "VALID".to_owned(),
         arms: vec!["none".to_owned(), "seda".to_owned()],
         made: made(),
@@ -131,7 +205,7 @@ fn past_runs_are_ticked_and_opened() {
 #[test]
 fn a_comparison_leads_back_to_where_it_was_opened() {
     let mut app = set_up();
-    app.screen = Screen::Live;
+    order_of(press(&mut app, KeyCode::Enter));
     app.receive(ScreenMessage::Opened(vec![compared("run-1")]));
     assert!(press(&mut app, KeyCode::Esc).is_none() && app.screen == Screen::Setup, "the run of a moment ago");
     presses(&mut app, [KeyCode::Esc, KeyCode::Char('r')]);
@@ -352,24 +426,13 @@ fn what_was_found_stands_beside_the_figures_and_what_lies_behind_it_is_a_key_awa
 #[test]
 fn long_lists_say_what_part_is_shown_and_have_ends() {
     let mut app = App::default();
-    shows(&app, (100, 20), &[" 1 to 14 of "]);
+    shows(&app, (100, 20), &[" 1 to 13 of "]);
     press(&mut app, KeyCode::End);
     let drawn = frame(&app, Palette::Plain, 100, 20);
     let count = experiment::Library::all().len();
     assert!(drawn.contains(&format!(" to {count} of {count} ")), "{drawn}");
     press(&mut app, KeyCode::PageUp);
     assert_eq!(app.home.at, count - 11);
-}
-
-#[test]
-fn an_experiment_is_found_by_an_arm_or_a_phase() {
-    let found = |word: &str| {
-        let mut app = App::default();
-        at(&mut app, word);
-        app.home.shown().map(|choice| choice.id.clone()).collect::<Vec<_>>()
-    };
-    assert!(found("rush").contains(&"four-policies".to_owned()), "a phase");
-    assert!(found("gradient2").contains(&"four-policies".to_owned()), "an arm");
 }
 
 #[test]

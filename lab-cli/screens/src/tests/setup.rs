@@ -121,14 +121,14 @@ fn a_parameter_can_be_changed_in_a_world_where_not_all_that_is_ticked_can_run() 
 #[test]
 fn a_setup_that_was_left_is_as_it_was() {
     let mut app = set_up();
-    presses(&mut app, [KeyCode::Char('+'), KeyCode::Char(' '), KeyCode::Esc, KeyCode::Down, KeyCode::Enter]);
+    presses(&mut app, [KeyCode::Char('+'), KeyCode::Char(' '), KeyCode::Esc, KeyCode::Down, KeyCode::Tab]);
     assert_eq!(app.setup.as_ref().expect("another one").repeat(), 1);
-    presses(&mut app, [KeyCode::Esc, KeyCode::Home, KeyCode::Enter]);
+    presses(&mut app, [KeyCode::Esc, KeyCode::Home, KeyCode::Tab]);
     let setup = app.setup.as_ref().expect("the first one");
     assert_eq!((setup.name.as_str(), setup.repeat(), setup.candidates[0].on), ("flash-crowd", 2, false));
     // Also when nothing else was set up meanwhile, as often as one likes.
     for _ in 0..2 {
-        presses(&mut app, [KeyCode::Esc, KeyCode::Enter]);
+        presses(&mut app, [KeyCode::Esc, KeyCode::Tab]);
         assert_eq!(app.setup.as_ref().expect("the first one").repeat(), 2);
     }
 }
@@ -291,7 +291,7 @@ fn what_is_there_to_decide_runs_in_virtual_time_until_it_is_decided_as_its_comma
     let files = vec![("mine.yaml".to_owned(), DECIDES.to_owned())];
     app.receive(ScreenMessage::Found(FolderContents { files, ..FolderContents::default() }));
     app.home.point_at("mine.yaml");
-    press(&mut app, KeyCode::Enter);
+    press(&mut app, KeyCode::Tab);
     shows(&app, (120, 36), &["2 arms x until it is decided (", " $ lab run mine.yaml --virtual  "]);
     let planned = |app: &mut App| {
         let order = app.setup.as_ref().expect("a setup").order().expect("it can run");

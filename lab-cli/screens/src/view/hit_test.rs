@@ -29,7 +29,7 @@ pub(crate) fn mouse_target(app: &App, screen: Rect, at: Position) -> Option<Mous
             let (row, room) = inside(past::list_place(body), at)?;
             let count = app.past.shown().len();
             // Under the heading.
-            let row = row.checked_sub(1)? + first_shown(app.past.at, count, room.saturating_sub(1));
+            let row = row.checked_sub(1)? + app.past.window.first(app.past.at, count, room.saturating_sub(1));
             (row < count).then_some(MouseTarget::Row(row))
         }
         Screen::Setup => setting(app.setup.as_ref()?, body, at),
@@ -54,13 +54,13 @@ fn inside(pane: Rect, at: Position) -> Option<(usize, usize)> {
 fn setting(setup: &Setup, body: Rect, at: Position) -> Option<MouseTarget> {
     let places = setup::places(body, setup);
     if let Some((row, room)) = inside(places.arms, at) {
-        let row = row + first_shown(setup.at(), setup.candidates.len(), room);
+        let row = row + setup.first(Pane::Arms, setup.candidates.len(), room);
         return (row < setup.candidates.len()).then_some(MouseTarget::Setting(Pane::Arms, row));
     }
     [(Pane::Parameters, places.parameters), (Pane::Keys, places.keys)].into_iter().find_map(|(pane, place)| {
         let (row, room) = inside(place?, at)?;
         let count = setup.listed(pane).len();
-        let row = row.checked_sub(1)? + first_shown(setup.row(pane), count, room.saturating_sub(1));
+        let row = row.checked_sub(1)? + setup.first(pane, count, room.saturating_sub(1));
         (row < count).then_some(MouseTarget::Setting(pane, row))
     })
 }

@@ -11,10 +11,10 @@ use ratatui::{
 };
 use traces::trace::{Header, Names};
 
-use super::widgets::{first_shown, hints, pane, part_shown, rounded};
+use super::widgets::{hints, pane, part_shown, rounded};
 use crate::{
     Palette,
-    app::{App, Content, Group, Home},
+    app::{App, Content, Group, Home, has_no_plant},
 };
 
 mod preview;
@@ -24,9 +24,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, palette: Palett
     let home = &app.home;
     let words = Line::from(vec![
         Span::styled(" lab ", palette.title()),
-        Span::raw(" what keeps a service alive under overload: choose an experiment; "),
-        Span::styled("Enter twice", palette.accent()),
-        Span::raw(" is a first comparison"),
+        Span::raw(" which setting keeps a service alive? "),
+        Span::styled("Enter", palette.accent()),
+        Span::raw(" computes an experiment"),
     ]);
     let Places { title, list: left, right } = places(area);
     frame.render_widget(words, title);
@@ -47,32 +47,42 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, palette: Palett
     if let (Some(preview), Some(choice)) = (preview.filter(|_| drawn > 0), home.chosen()) {
         preview::draw(frame, below, preview, choice, palette);
     }
-    let enter = match home.chosen().map(|choice| choice.group) {
-        Some(Group::Traces) => "look into it",
-        _ => "set up",
-    };
     match &home.finding {
         Some(line) => Line::styled(format!("find: {}   Enter: keep   Esc: all", line.shown()), palette.strong()),
-        None => {
-            let keys = [
-                ("Enter", enter),
-                ("/", "find"),
-                ("r", "past runs"),
-                ("n", "new"),
-                ("e", "edit"),
-                ("[ ]", "the text"),
-                ("R", "read again"),
-                ("q", "leave"),
-                ("?", "help"),
-            ];
-            hints(&keys, area.width, palette)
-        }
+        None => keys(home, area.width, palette),
     }
+}
+
+/// Keys for what is under the cursor.
+fn keys(home: &Home, width: u16, palette: Palette) -> Line<'static> {
+    let found = home.chosen().and_then(|choice| choice.found());
+    let live = found.filter(|found| !found.experiment.simulation.only).map(|found| live_time(&found.experiment));
+    let live = live.map_or_else(String::new, |live| format!("live, {live}"));
+    let measured = found.is_some_and(|found| !has_no_plant(&found.experiment));
+    let of_experiment = [
+        ("Enter", "run it", measured),
+        ("L", &*live, !live.is_empty()),
+        ("m", "measure its costs", !measured),
+        ("Tab", "change it first", true),
+    ];
+    let mut keys = match found {
+        Some(_) => of_experiment.iter().filter(|(.., shown)| *shown).map(|(key, word, _)| (*key, *word)).collect(),
+        None => vec![("Enter", "look into it")],
+    };
+    keys.extend([("/", "find"), ("n", "new, your own URL"), ("r", "past runs"), ("e", "edit"), ("[ ]", "the text")]);
+    keys.extend([("R", "read again"), ("q", "leave"), ("?", "help")]);
+    hints(&keys, width, palette)
 }
 
 /// Rows of the right side from which on there is room for a picture, and most rows of one.
 const LEAST_FOR_PICTURE: u16 = 18;
 const MOST_PICTURE: u16 = 24;
+
+/// Columns of the screen from which on experiments have their questions beside them.
+const WIDE: u16 = 110;
+/// Columns of the course of a load, and of names.
+const PROFILE: usize = 8;
+const NAMES: u16 = 19;
 
 /// Places of the screen's parts.
 pub(super) struct Places {
@@ -83,7 +93,7 @@ pub(super) struct Places {
 
 pub(super) fn places(area: Rect) -> Places {
     let [title, body] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(area);
-    let list_width = if area.width >= 120 { 40 } else { area.width * 2 / 5 };
+    let list_width = if area.width >= WIDE { (area.width * 12 / 25).min(84) } else { area.width * 2 / 5 };
     let [list, right] = Layout::horizontal([Constraint::Length(list_width), Constraint::Fill(1)]).areas(body);
     Places { title, list, right }
 }
@@ -108,7 +118,7 @@ pub(super) fn list_rows(home: &Home, room: usize) -> (Vec<ListRow>, usize) {
     }
     let at = rows.iter().position(|row| *row == ListRow::Choice(home.at)).unwrap_or(0);
     // The name of the first group is seen with its first row.
-    let first = if at <= 1 { 0 } else { first_shown(at, rows.len(), room) };
+    let first = if at <= 1 { 0 } else { home.window.first(at, rows.len(), room) };
     (rows, first)
 }
 
@@ -116,18 +126,27 @@ fn list(frame: &mut Frame<'_>, area: Rect, home: &Home, palette: Palette) {
     let shown: Vec<_> = home.shown().collect();
     let room = usize::from(area.height.saturating_sub(2));
     let (all, first) = list_rows(home, room);
+    let wide = area.width * 2 >= WIDE - 10;
     let rows = all.iter().skip(first).take(room).map(|row| match row {
-        ListRow::Title(group) => Row::new([Cell::new(""), Cell::new(Span::styled(group.title(), palette.accent()))]),
+        // Titles are written over the columns, below.
+        ListRow::Title(_) => Row::new([""]),
         ListRow::Choice(n) => {
             let choice = shown[*n];
             let style = if *n == home.at { palette.selected() } else { Style::new() };
             let mark = if choice.read.is_err() { "!" } else { " " };
-            let kind = if choice.atlas { "paper" } else { "" };
-            let kind = Span::styled(kind, if *n == home.at { style } else { palette.faint() });
-            Row::new([Cell::new(mark), Cell::new(scrubbed(&choice.id)), Cell::new(kind)]).style(style)
+            let beside = if *n == home.at { style } else { palette.faint() };
+            let experiment = choice.found().map(|found| &found.experiment);
+            let about = experiment.map_or_else(String::new, |experiment| scrubbed(&experiment.about));
+            let load = experiment.map_or_else(String::new, profile);
+            let mut cells = vec![Cell::new(mark), Cell::new(scrubbed(&choice.id))];
+            cells.extend(wide.then(|| Cell::new(Span::styled(about, beside))));
+            cells.push(Cell::new(Span::styled(load, beside)));
+            Row::new(cells).style(style)
         }
     });
-    let widths = [Constraint::Length(1), Constraint::Fill(1), Constraint::Length(5)];
+    let mut widths = vec![Constraint::Length(1), if wide { Constraint::Length(NAMES) } else { Constraint::Fill(1) }];
+    widths.extend(wide.then_some(Constraint::Fill(1)));
+    widths.push(Constraint::Length(PROFILE as u16));
     let title = if home.filter.is_empty() && home.finding.is_none() {
         match shown.iter().filter(|choice| choice.group == Group::Traces).count() {
             0 => counted(shown.len(), "experiment"),
@@ -140,12 +159,38 @@ fn list(frame: &mut Frame<'_>, area: Rect, home: &Home, palette: Palette) {
     let (before, seen) = (choices(&all[..first]), choices(&all[first..(first + room).min(all.len())]));
     let part = part_shown(before, seen, shown.len(), palette);
     let block = pane(&title, true, palette).title_bottom(part);
+    let inside = block.inner(area);
     frame.render_widget(Table::new(rows, widths).column_spacing(1).block(block), area);
+    for (place, row) in inside.rows().zip(&all[first..]) {
+        if let ListRow::Title(group) = row {
+            frame.render_widget(Line::styled(format!("  {}", group.title()), palette.accent()), place);
+        }
+    }
+}
+
+/// The course of the load over the time of an arm, each column as a part of the highest.
+fn profile(experiment: &Experiment) -> String {
+    const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let (phases, capacity) = (&experiment.users.phases, experiment.nominal_capacity());
+    let whole: f64 = phases.iter().map(|phase| phase.duration.as_secs_f64()).sum();
+    let at = |column: usize| {
+        let mut left = whole * (column as f64 + 0.5) / PROFILE as f64;
+        let phase = phases.iter().find(|phase| {
+            left -= phase.duration.as_secs_f64();
+            left < 0.0
+        })?;
+        let share = 1.0 + left / phase.duration.as_secs_f64().max(1e-9);
+        Some(phase.loads.iter().map(|load| load.span(capacity)).map(|[from, to]| from + (to - from) * share).sum())
+    };
+    let loads: Vec<f64> = (0..PROFILE).filter_map(at).collect();
+    let most = loads.iter().copied().fold(0.0, f64::max);
+    let step = |load: &f64| STEPS[(load / most * 7.0).round().clamp(0.0, 7.0) as usize];
+    if most > 0.0 { loads.iter().map(step).collect() } else { String::new() }
 }
 
 fn description(home: &Home, palette: Palette) -> Vec<Line<'static>> {
     match home.chosen() {
-        None => vec![Line::styled("nothing has that in its name, arms or phases", palette.faint())],
+        None => vec![Line::styled("nothing has that in its name or its file", palette.faint())],
         Some(choice) => match &choice.read {
             Err(problem) => vec![Line::styled(scrubbed(problem), palette.bad())],
             Ok(Content::Experiment(found)) => about(&found.experiment, &found.text, palette),
@@ -171,11 +216,13 @@ fn details(frame: &mut Frame<'_>, area: Rect, home: &Home, lines: Vec<Line<'stat
 
 fn about(experiment: &Experiment, text: &str, palette: Palette) -> Vec<Line<'static>> {
     let faint = |word: &str| Span::styled(format!("{word:<9}"), palette.faint());
-    let mut lines = vec![Line::styled(scrubbed(&experiment.about), palette.strong())];
+    let about = Some(&experiment.about).filter(|about| !about.is_empty());
+    let mut lines: Vec<Line<'_>> =
+        about.map(|about| Line::styled(scrubbed(about), palette.strong())).into_iter().collect();
     if let Some(source) = &experiment.source {
         lines.push(Line::styled(scrubbed(source), palette.faint()));
     }
-    lines.push(Line::default());
+    lines.extend((!lines.is_empty()).then(Line::default));
     let arms: Vec<&str> = experiment.arms.iter().map(|arm| arm.label.as_str()).collect();
     lines.push(Line::from(vec![faint("arms"), Span::raw(arms.join(", "))]));
     for (n, phase) in experiment.users.phases.iter().enumerate() {
@@ -185,7 +232,9 @@ fn about(experiment: &Experiment, text: &str, palette: Palette) -> Vec<Line<'sta
         lines.push(Line::from(vec![faint(word), Span::raw(scrubbed(&text))]));
     }
     let claims = experiment.thresholds.len();
-    lines.push(Line::from(vec![faint("claims"), Span::raw(format!("{claims}, checked at the end"))]));
+    if claims > 0 {
+        lines.push(Line::from(vec![faint("claims"), Span::raw(format!("{claims}, checked at the end"))]));
+    }
     lines.push(Line::from(vec![faint("takes"), Span::raw(time_of(experiment))]));
     lines.push(Line::default());
     // The comment at the head of the file says the rest; its lines are as long as the file's.
@@ -228,6 +277,12 @@ fn time_of(experiment: &Experiment) -> String {
     if experiment.simulation.only {
         return "seconds, in virtual time".to_owned();
     }
-    let live = crate::app::live_time(experiment, experiment.arms.len(), experiment.repeat);
-    format!("seconds in virtual time, about {} live", rounded(live))
+    match has_no_plant(experiment) {
+        true => format!("{} live; in virtual time once its costs are measured (m)", live_time(experiment)),
+        false => format!("seconds in virtual time, about {} live", live_time(experiment)),
+    }
+}
+
+fn live_time(experiment: &Experiment) -> String {
+    rounded(crate::app::live_time(experiment, experiment.arms.len(), experiment.repeat))
 }

@@ -9,7 +9,7 @@ use ratatui::{
     widgets::{Cell, Paragraph, Row, Table, Wrap},
 };
 
-use super::widgets::{first_shown, hints, pane, part_shown};
+use super::widgets::{hints, pane, part_shown};
 use crate::{Palette, app::Past, messages::ListedRun};
 
 /// Lines for the run under the cursor, with their border.
@@ -36,18 +36,21 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, past: &Past, palette: Pale
         return hints(&[("Esc", "back"), ("q", "leave"), ("?", "help")], area.width, palette);
     }
     let room = usize::from(body.height.saturating_sub(3));
-    let first = first_shown(past.at, shown.len(), room);
+    let first = past.window.first(past.at, shown.len(), room);
     let rows = shown.iter().enumerate().skip(first).take(room).map(|(n, run)| {
         let style = if n == past.at { palette.selected() } else { Style::new() };
         row(run, past.ticked.contains(&run.folder), palette).style(style)
     });
     let block = block.title_bottom(part_shown(first, room, shown.len(), palette));
-    let header = Row::new(["", "run", "world", "verdict", "arms"]).style(palette.faint());
+    let header =
+        Row::new(["", "began (UTC)", "experiment", "world", "verdict", "deploy", "arms"]).style(palette.faint());
     let widths = [
         Constraint::Length(3),
+        Constraint::Length(16),
         Constraint::Length(name_width(&shown)),
         Constraint::Length(7),
-        Constraint::Length(16),
+        Constraint::Length(if body.width >= 100 { 16 } else { 11 }),
+        Constraint::Length(12),
         Constraint::Fill(1),
     ];
     frame.render_widget(Table::new(rows, widths).header(header).column_spacing(1).block(block), body);
@@ -71,10 +74,22 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, past: &Past, palette: Pale
     hints(&keys, area.width, palette)
 }
 
-/// Names end in the time of the run: what tells them apart must not be cut off.
+/// The experiment, where the folder's name has no more than that and the time.
+fn name(run: &ListedRun) -> String {
+    let folder = run.folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let experiment = run.summary.as_ref().map(|summary| &summary.experiment);
+    let is_plain = experiment.is_some_and(|experiment| folder.strip_prefix(&**experiment).is_some_and(is_stamp));
+    scrubbed(experiment.filter(|_| is_plain).unwrap_or(&folder))
+}
+
+/// `-20261127T225948Z`, which stands in a column of its own.
+fn is_stamp(text: &str) -> bool {
+    text.len() == 17 && text.starts_with('-') && text.ends_with('Z')
+}
+
 fn name_width(shown: &[&ListedRun]) -> u16 {
-    let longest = shown.iter().filter_map(|run| Some(run.folder.file_name()?.to_string_lossy().chars().count())).max();
-    u16::try_from(longest.unwrap_or(0).clamp(8, 44)).unwrap_or(44)
+    let longest = shown.iter().map(|run| name(run).chars().count()).max();
+    u16::try_from(longest.unwrap_or(0).clamp(10, 36)).unwrap_or(36)
 }
 
 /// Seed, repetitions and settings of the run under the cursor.
@@ -87,20 +102,24 @@ fn made(run: Option<&ListedRun>, palette: Palette) -> Paragraph<'static> {
 
 fn row(run: &ListedRun, ticked: bool, palette: Palette) -> Row<'static> {
     let tick = if ticked { "[x]" } else { "[ ]" };
-    let name = run.folder.file_name().map_or_else(String::new, |name| scrubbed(&name.to_string_lossy()));
+    let name = name(run);
     match &run.summary {
         Some(summary) => Row::new([
             tick.to_owned(),
+            summary.began.clone(),
             name,
             if summary.virtual_time { "virtual" } else { "live" }.to_owned(),
             scrubbed(&summary.verdict),
+            scrubbed(&summary.winner),
             scrubbed(&summary.arms.join(", ")),
         ]),
         None => Row::new([
             Cell::new(""),
+            Cell::new(""),
             Cell::new(name),
             Cell::new(""),
             Cell::new(Span::styled("no summary", palette.warn())),
+            Cell::new(""),
             Cell::new(Span::styled("killed, or still running", palette.faint())),
         ]),
     }

@@ -9,7 +9,7 @@ use ratatui::{
     widgets::{Cell, Paragraph, Row, Table, Wrap},
 };
 
-use super::widgets::{first_shown, hints, pane, part_shown, rounded};
+use super::widgets::{hints, pane, part_shown, rounded};
 use crate::{
     Palette,
     app::{Pane, Parameter, Setup, Writing},
@@ -169,7 +169,7 @@ fn how(setup: &Setup, palette: Palette) -> Line<'static> {
 
 fn arms(frame: &mut Frame<'_>, area: Rect, setup: &Setup, palette: Palette) {
     let room = usize::from(area.height.saturating_sub(2));
-    let first = first_shown(setup.at(), setup.candidates.len(), room);
+    let first = setup.first(Pane::Arms, setup.candidates.len(), room);
     let rows = setup.candidates.iter().enumerate().skip(first).take(room).map(|(n, candidate)| {
         let tick = if candidate.on { "[x]" } else { "[ ]" };
         let edited = if candidate.edits.is_empty() { "" } else { "*" };
@@ -205,7 +205,7 @@ fn policy(frame: &mut Frame<'_>, area: Rect, setup: &Setup, palette: Palette) {
 fn table(frame: &mut Frame<'_>, area: Rect, setup: &Setup, (of, title): (Pane, &str), palette: Palette) {
     let found = setup.listed(of);
     let room = usize::from(area.height.saturating_sub(3));
-    let first = first_shown(setup.row(of), found.len(), room);
+    let first = setup.first(of, found.len(), room);
     let here = setup.pane == of;
     let longest = |text: fn(&Parameter) -> &str, most: usize| {
         found.iter().map(|parameter| text(parameter).chars().count()).max().unwrap_or(0).clamp(5, most)

@@ -1,0 +1,64 @@
+//! Commands of the program that the screen has carried out, each in a process of its own, as from a shell.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use crate::screens::ScreenMessage;
+
+/// `lab init`: an experiment file for a service.
+pub fn init(service: &str) -> ScreenMessage {
+    let letters: String = service.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let words: Vec<&str> = letters.split('-').filter(|word| !word.is_empty() && !word.starts_with("http")).collect();
+    let stem: String = words.join("-").chars().take(40).collect();
+    let path = free(&format!("{stem}.yaml"));
+    match lab(&["init", service, "-o", &path.display().to_string()]) {
+        Ok(()) => {
+            let command = format!("lab run {}", path.display());
+            ScreenMessage::Written { path, and_edit: false, command }
+        }
+        Err(why) => ScreenMessage::Failed(why),
+    }
+}
+
+/// `lab calibrate`: a plant file beside the experiment's.
+pub fn calibrate(file: &Path) -> ScreenMessage {
+    let plant = free(&format!("{}-plant.yaml", file.with_extension("").display()));
+    match lab(&["calibrate", &file.display().to_string(), "-o", &plant.display().to_string()]) {
+        Ok(()) => ScreenMessage::Calibrated { file: file.to_owned(), plant },
+        Err(why) => ScreenMessage::Failed(why),
+    }
+}
+
+/// The name, or the next one that no file has.
+fn free(name: &str) -> PathBuf {
+    let (stem, ending) = name.rsplit_once('.').unwrap_or((name, "yaml"));
+    let more = (2..).map(|n| PathBuf::from(format!("{stem}-{n}.{ending}")));
+    std::iter::once(PathBuf::from(name)).chain(more).find(|path| !path.exists()).unwrap_or_default()
+}
+
+/// Runs it to its end; its last line if it fails.
+fn lab(words: &[&str]) -> Result<(), String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let output = Command::new(program).args(words).stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(said.lines().last().map_or_else(|| format!("lab {} failed", words.join(" ")), str::to_owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_there_is_not_written_over() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let name = folder.path().join("shop.yaml").display().to_string();
+        assert_eq!(free(&name), PathBuf::from(&name));
+        std::fs::write(&name, "").expect("written");
+        assert_eq!(free(&name), folder.path().join("shop-2.yaml"));
+    }
+}
