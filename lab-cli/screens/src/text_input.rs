@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 /// Longest line.
-const MOST: usize = 200;
+const MOST: usize = 2000;
 
 /// A line of text that is being written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -35,11 +35,14 @@ impl TextInput {
         (self.text, self.behind) = (text.into(), 0);
     }
 
-    /// The text with the cursor in it.
-    pub fn shown(&self) -> String {
+    /// The text with the cursor in it; of one that is longer than the room, the part before the cursor.
+    pub fn shown(&self, room: usize) -> String {
         let (before, after) = self.text.split_at(self.cursor());
         let cursor = if after.is_empty() { "_" } else { "\u{258f}" };
-        format!("{before}{cursor}{after}")
+        let left_out = (before.chars().count() + 1).saturating_sub(room);
+        let mark = if left_out > 0 { "\u{2026}" } else { "" };
+        let before = before.chars().skip(left_out + mark.chars().count());
+        mark.chars().chain(before).chain(cursor.chars()).chain(after.chars()).take(room).collect()
     }
 
     pub fn key(&mut self, key: KeyEvent) -> Option<Ended> {
@@ -164,14 +167,15 @@ mod tests {
         for _ in 0.."nd ".len() {
             line.key(KeyEvent::from(KeyCode::Left));
         }
-        assert_eq!(line.shown(), "gr\u{fc}n u\u{258f}nd ");
+        assert_eq!(line.shown(80), "gr\u{fc}n u\u{258f}nd ");
+        assert_eq!([line.shown(5), line.shown(8)], ["\u{2026}n u\u{258f}", "gr\u{fc}n u\u{258f}n"]);
         let mut press = |c| line.key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL));
         press('k');
         press('a');
-        assert_eq!(line.shown(), "\u{258f}gr\u{fc}n u");
+        assert_eq!(line.shown(80), "\u{258f}gr\u{fc}n u");
         let mut press = |c| line.key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL));
         press('e');
         press('u');
-        assert_eq!(line.shown(), "_");
+        assert_eq!(line.shown(80), "_");
     }
 }

@@ -45,7 +45,7 @@ mod trace;
 mod widgets;
 
 pub(super) use hit_test::mouse_target;
-use widgets::pane;
+use widgets::{pane, prompt};
 
 /// Below this nothing useful fits.
 const LEAST: (u16, u16) = (60, 16);
@@ -73,9 +73,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App, palette: Palette) {
         }
     };
     let hint = match (&app.overlay.prompt, &app.said) {
-        (Some(Prompt { label, line, .. }), _) => {
-            Line::styled(format!("{label}: {}   Enter: write it   Esc: leave", line.shown()), palette.strong())
-        }
+        (Some(Prompt { label, line, .. }), _) => prompt(label, line, "Enter: do it   Esc: leave", area.width, palette),
         (None, Some(said)) => Line::styled(scrubbed(&said.text), if said.bad { palette.bad() } else { palette.good() }),
         (None, None) => hint,
     };

@@ -35,13 +35,12 @@ fn the_view_is_drawn_while_a_run_goes_on_and_q_stops_it() {
     fs::write(scratch.path().join("quick.yaml"), EXPERIMENT).expect("written");
     let Some(tmux) = Tmux::start(100, 30) else { return };
     tmux.lab(scratch.path(), "run quick.yaml --out result");
-    // The clock stands still at "0 s" until seconds come in; a user is counted only in one that did.
-    tmux.wait_for(&["arm 1 of 1: none", "[steady 50 s", "4 users", "in time", "generator CPU", "q stop and save"]);
+    tmux.wait_for(&["arm 1 of 1: none", "steady: 4 users", "in time", "generator CPU", "p freeze"]);
     tmux.type_in("?");
     tmux.wait_for(&["this help"]);
     tmux.type_in("q");
     let after = tmux.wait_for(&["code=130"]);
-    assert!(!after.contains("q stop and save"), "the view is still there:\n{after}");
+    assert!(!after.contains("p freeze"), "the view is still there:\n{after}");
     // On a busy machine the verdict has so many codes that its line is broken.
     assert!(after.replace('\n', "").contains("PARTIAL"), "what was measured is not shown:\n{after}");
     let summary = fs::read_to_string(scratch.path().join("result/summary.json")).expect("saved");
@@ -61,11 +60,11 @@ fn from_a_choice_to_a_comparison() {
     fs::write(scratch.path().join("mine.yaml"), short).expect("written");
     let Some(tmux) = Tmux::start(110, 34) else { return };
     tmux.lab(scratch.path(), "");
-    tmux.wait_for(&["choose an experiment", "mine.yaml", "flash-crowd"]);
+    tmux.wait_for(&["which setting keeps", "mine.yaml", "flash-crowd"]);
     // The file of this folder comes first.
     tmux.dialog(&[
         ("/ mine Enter", &["1 found", "a service of one millisecond"]),
-        ("Enter", &["[x] none", "[ ] codel", "1 arm x 1 = seconds"]),
+        ("Tab", &["[x] none", "[ ] codel", "1 arm x 1 = seconds"]),
         // A second policy: the one below.
         ("Down Space", &["2 arms x 1"]),
         ("Enter", &["offered/s", "Enter behind the verdict"]),
@@ -79,7 +78,7 @@ fn from_a_choice_to_a_comparison() {
     // One at a time: two that arrive together are another key (Alt-Esc).
     tmux.dialog(&[
         ("Escape", &["2 arms x 1"]),
-        ("Escape", &["choose an experiment"]),
+        ("Escape", &["which setting keeps"]),
         ("r", &["2 in runs/", "virtual", "live"]),
     ]);
     tmux.type_in("q");
@@ -119,12 +118,12 @@ fn a_live_run_is_touched_and_says_so() {
     let Some(tmux) = Tmux::start(110, 44) else { return };
     let lab = program::path();
     tmux.lab(scratch.path(), "");
-    tmux.wait_for(&["choose an experiment", "mine.yaml"]);
+    tmux.wait_for(&["which setting keeps", "mine.yaml"]);
     tmux.dialog(&[
         ("/ mine Enter", &["1 found"]),
-        ("Enter", &["[x] none"]),
+        ("Tab", &["[x] none"]),
         ("v", &["[live]"]),
-        ("Enter", &["arm 1 of 1: none", " 4 users "]),
+        ("Enter", &["arm 1 of 1: none", "generator CPU"]),
         ("o", &["another policy"]),
     ]);
     tmux.type_in("BSpace");
@@ -132,12 +131,12 @@ fn a_live_run_is_touched_and_says_so() {
     tmux.dialog(&[
         ("codel", &["codel_"]),
         // The headline says who decides now, and panel 1 what is in time of what can be.
-        ("Enter", &["TOUCHED: policy codel", "arm 1 of 1: none > codel (", " in time ", "/s of "]),
+        ("Enter", &["you     policy codel", "arm 1 of 1: none > codel (", " in time ", "/s of "]),
         ("m", &["other machines"]),
     ]);
     tmux.erase(20);
     tmux.enter("{thread-pool: {max: 30, threshold: 0, tick: 100ms}}");
-    tmux.wait_for(&["TOUCHED: machines thread-pool"]);
+    tmux.wait_for(&["you     machines thread-pool"]);
     tmux.type_in("o");
     tmux.wait_for(&["another policy"]);
     tmux.erase(20);
@@ -145,11 +144,11 @@ fn a_live_run_is_touched_and_says_so() {
     tmux.type_in("Tab");
     tmux.erase(20);
     tmux.dialog(&[
-        ("client Enter", &["TOUCHED: policy concurrency at client", "none > concurrency ("]),
+        ("client Enter", &["you     policy concurrency at client", "none > concurrency ("]),
         ("s", &["more users", "seconds"]),
     ]);
     tmux.erase(4);
-    tmux.dialog(&[("30", &["30_"]), ("Enter", &["TOUCHED: 30 more users for 10 s"])]);
+    tmux.dialog(&[("30", &["30_"]), ("Enter", &["you     30 more users for 10 s"])]);
     let runs = fs::read_dir(scratch.path().join("runs")).expect("runs/");
     let run = runs.map(|entry| entry.expect("an entry").path()).next().expect("a run");
     // In its file: on a busy machine ten seconds may pass before the screen is looked at.
@@ -195,7 +194,7 @@ fn without_its_terminal_it_ends() {
     let Some(tmux) = Tmux::start(100, 30) else { return };
     let (lab, folder) = (program::path(), scratch.path().display());
     tmux.enter(&format!("cd {folder} && sh -c 'echo $$ > pid; exec {lab}'"));
-    tmux.wait_for(&["choose an experiment"]);
+    tmux.wait_for(&["which setting keeps"]);
     let pid = fs::read_to_string(scratch.path().join("pid")).expect("written");
     let process = Path::new("/proc").join(pid.trim());
     assert!(process.exists());

@@ -69,7 +69,7 @@ fn a_bad_value_is_not_taken_and_the_range_is_told() {
     presses(&mut app, [KeyCode::Down, KeyCode::Tab, KeyCode::Down, KeyCode::Down, KeyCode::Enter]);
     type_in(&mut app, "90000");
     press(&mut app, KeyCode::Enter);
-    shows(&app, (120, 36), &["new value: 90000_   NOT TAKEN: ", "1 to 99"]);
+    shows(&app, (120, 36), &["NOT TAKEN, see above: 90000_", "1 to 99"]);
     hides(&app, (120, 36), &["--set"]);
     assert_eq!(app.setup.as_ref().expect("a setup").parameters()[2].value, "90");
     // It is still there to be mended.
@@ -206,7 +206,7 @@ fn a_bad_value_of_a_key_is_not_taken_and_can_be_mended() {
     let mut app = set_up();
     to_key(&mut app, "users.phases.spike.users");
     write(&mut app, "many");
-    shows(&app, (140, 36), &["new value: many_   NOT TAKEN: "]);
+    shows(&app, (140, 36), &["NOT TAKEN, see above: many_"]);
     press(&mut app, KeyCode::Esc);
     let setup = app.setup.as_ref().expect("a setup");
     assert!(setup.changed_keys.is_empty() && !setup.is_changed());

@@ -26,7 +26,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, form: &Form, palette: Pale
         .enumerate()
         .map(|(n, field)| {
             let here = n == form.at;
-            let text = if here { field.line.shown() } else { field.line.text.clone() };
+            let text = if here { field.line.shown(usize::from(WIDTH) - 15) } else { field.line.text.clone() };
             let style = if here { palette.strong() } else { palette.faint() };
             Line::from(vec![Span::styled(format!(" {:<10} ", field.name), style), Span::raw(scrubbed(&text))])
         })

@@ -11,7 +11,7 @@ use ratatui::{
 };
 use traces::trace::{Header, Names};
 
-use super::widgets::{hints, pane, part_shown, rounded};
+use super::widgets::{hints, pane, part_shown, prompt, rounded};
 use crate::{
     Palette,
     app::{App, Content, Group, Home, has_no_plant},
@@ -48,7 +48,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, palette: Palett
         preview::draw(frame, below, preview, choice, palette);
     }
     match &home.finding {
-        Some(line) => Line::styled(format!("find: {}   Enter: keep   Esc: all", line.shown()), palette.strong()),
+        Some(line) => prompt("find", line, "Enter: keep   Esc: all", area.width, palette),
         None => keys(home, area.width, palette),
     }
 }

@@ -9,7 +9,7 @@ use ratatui::{
     widgets::{Cell, Paragraph, Row, Table, Wrap},
 };
 
-use super::widgets::{hints, pane, part_shown};
+use super::widgets::{hints, pane, part_shown, prompt};
 use crate::{Palette, app::Past, messages::ListedRun};
 
 /// Lines for the run under the cursor, with their border.
@@ -56,7 +56,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, past: &Past, palette: Pale
     frame.render_widget(Table::new(rows, widths).header(header).column_spacing(1).block(block), body);
     frame.render_widget(made(shown.get(past.at).copied(), palette), about);
     if let Some(line) = &past.finding {
-        return Line::styled(format!("find: {}   Enter: keep   Esc: all", line.shown()), palette.strong());
+        return prompt("find", line, "Enter: keep   Esc: all", area.width, palette);
     }
     let compare = match past.ticked.len() {
         0 => "compare its arms".to_owned(),

@@ -9,7 +9,7 @@ use ratatui::{
     widgets::{Cell, Paragraph, Row, Table, Wrap},
 };
 
-use super::widgets::{hints, pane, part_shown, rounded};
+use super::widgets::{hints, pane, part_shown, prompt, rounded};
 use crate::{
     Palette,
     app::{Pane, Parameter, Setup, Writing},
@@ -46,6 +46,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, setup: &Setup, palette: Pa
     help(
         frame,
         places.help,
+        setup.refused.as_deref(),
         listed.get(setup.row(if here == Pane::Keys { Pane::Keys } else { Pane::Parameters })),
         palette,
     );
@@ -101,21 +102,14 @@ pub(super) fn places(area: Rect, setup: &Setup) -> Places {
 /// The line at the foot.
 fn line(setup: &Setup, width: u16, palette: Palette) -> Line<'static> {
     match (&setup.writing, setup.pane) {
-        (Some(Writing::Find(line)), _) => {
-            Line::styled(format!("find: {}   Enter: keep   Esc: all", line.shown()), palette.strong())
+        (Some(Writing::Find(line)), _) => prompt("find", line, "Enter: keep   Esc: all", width, palette),
+        (Some(Writing::Value(line)), _) if setup.refused.is_some() => {
+            prompt("NOT TAKEN, see above", line, "Enter: take it   Esc: keep", width, palette).style(palette.bad())
         }
-        (Some(Writing::Value(line)), _) => match &setup.refused {
-            Some(why) => {
-                Line::styled(format!("new value: {}   NOT TAKEN: {}", line.shown(), scrubbed(why)), palette.bad())
-            }
-            None => Line::styled(
-                format!(
-                    "new value: {}   Enter: take it (nothing: as in the file; a, b: an arm each)   Esc: keep",
-                    line.shown()
-                ),
-                palette.strong(),
-            ),
-        },
+        (Some(Writing::Value(line)), _) => {
+            let keys = "Enter: take it (nothing: as in the file; a, b: an arm each)   Esc: keep";
+            prompt("new value", line, if width < 120 { "Enter: take it   Esc: keep" } else { keys }, width, palette)
+        }
         (None, Pane::Arms) => {
             let keys = [
                 ("Enter", "RUN"),
@@ -261,8 +255,10 @@ fn short(name: &str, room: usize) -> String {
     }
 }
 
-fn help(frame: &mut Frame<'_>, area: Rect, parameter: Option<&Parameter>, palette: Palette) {
+/// `refused`: what is wrong with the value that was written.
+fn help(frame: &mut Frame<'_>, area: Rect, refused: Option<&str>, parameter: Option<&Parameter>, palette: Palette) {
     let lines = match parameter {
+        _ if refused.is_some() => vec![Line::styled(scrubbed(refused.unwrap_or_default()), palette.bad())],
         Some(parameter) => {
             let allowed =
                 if parameter.range.is_empty() { String::new() } else { format!("; allowed {}", parameter.range) };

@@ -9,7 +9,7 @@ use ratatui::{
     widgets::{Block, BorderType, Paragraph},
 };
 
-use crate::Palette;
+use crate::{Palette, text_input::TextInput};
 
 /// A line with something at its right end, which gives way if there is no room.
 pub(super) fn both_ends(frame: &mut Frame<'_>, area: Rect, left: Line<'_>, right: Line<'_>) {
@@ -22,6 +22,16 @@ pub(super) fn both_ends(frame: &mut Frame<'_>, area: Rect, left: Line<'_>, right
     frame.render_widget(Paragraph::new(left), left_area);
     frame.render_widget(Paragraph::new(right).alignment(Alignment::Right), right_area);
 }
+
+/// A line that is written, between its label and the keys that end it.
+pub(super) fn prompt(label: &str, line: &TextInput, keys: &str, width: u16, palette: Palette) -> Line<'static> {
+    let beside = label.chars().count() + keys.chars().count() + 5;
+    let room = usize::from(width).saturating_sub(beside).max(LEAST_WRITTEN);
+    Line::styled(format!("{label}: {}   {keys}", line.shown(room)), palette.strong())
+}
+
+/// Columns that what is written has at least.
+const LEAST_WRITTEN: usize = 24;
 
 /// The keys that matter most here, each with its effect: as many as there is room for, the first ones first. The help, which is
 /// the last, is always there.

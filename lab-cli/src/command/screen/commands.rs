@@ -26,8 +26,9 @@ pub fn init(service: &str) -> ScreenMessage {
 pub fn calibrate(file: &Path) -> ScreenMessage {
     let plant = free(&format!("{}-plant.yaml", file.with_extension("").display()));
     match lab(&["calibrate", &file.display().to_string(), "-o", &plant.display().to_string()]) {
-        Ok(()) => ScreenMessage::Calibrated { file: file.to_owned(), plant },
-        Err(why) => ScreenMessage::Failed(why),
+        Err(why) if !plant.exists() => ScreenMessage::Failed(why),
+        // An INVALID one is there too, and says so in every run.
+        _ => ScreenMessage::Calibrated { file: file.to_owned(), plant },
     }
 }
 
@@ -38,15 +39,15 @@ fn free(name: &str) -> PathBuf {
     std::iter::once(PathBuf::from(name)).chain(more).find(|path| !path.exists()).unwrap_or_default()
 }
 
-/// Runs it to its end; its last line if it fails.
+/// Runs it to its end; if it fails, the last line of its answer, else of its complaints.
 fn lab(words: &[&str]) -> Result<(), String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let output = Command::new(program).args(words).stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(said.lines().last().map_or_else(|| format!("lab {} failed", words.join(" ")), str::to_owned))
+    let said = [output.stderr, output.stdout].concat();
+    Err(String::from_utf8_lossy(&said).lines().last().unwrap_or("it failed").to_owned())
 }
 
 #[cfg(test)]

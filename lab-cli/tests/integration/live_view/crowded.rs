@@ -42,7 +42,7 @@ fn a_person_is_asked_before_minutes_beside_a_busy_program() {
     assert!(!scratch.path().join("runs").exists(), "nothing is kept of what was not run");
     tmux.enter("clear; $lab run mine.yaml; echo code=$?");
     tmux.wait_for(&["go on all the same? [y/N]"]);
-    tmux.dialog(&[("y Enter", &["arm 1 of 1: none", "4 users"]), ("q", &["code=130"])]);
+    tmux.dialog(&[("y Enter", &["arm 1 of 1: none", "generator CPU"]), ("q", &["code=130"])]);
 }
 
 #[test]
@@ -51,12 +51,12 @@ fn a_run_of_the_screens_says_it_among_what_happened() {
     let scratch = minutes();
     let Some(tmux) = Tmux::start(180, 40) else { return };
     tmux.lab(scratch.path(), "");
-    tmux.wait_for(&["choose an experiment", "mine.yaml"]);
+    tmux.wait_for(&["which setting keeps", "mine.yaml"]);
     tmux.dialog(&[
         ("/ mine Enter", &["1 found"]),
-        ("Enter", &["1 arm x 1"]),
+        ("Tab", &["1 arm x 1"]),
         // Live, in place of virtual time.
-        ("v Enter", &["4 users", "other programs use"]),
+        ("v Enter", &["generator CPU", "other programs use"]),
         ("q", &["Enter behind the verdict"]),
         ("q", &["code=0"]),
     ]);

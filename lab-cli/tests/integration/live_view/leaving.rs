@@ -57,7 +57,7 @@ fn signals_give_the_terminal_back_from_a_list() {
     for (signal, code) in [(Signal::SIGTERM, 143), (Signal::SIGHUP, 143), (Signal::SIGINT, 130)] {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         let Some(tmux) = Tmux::start(100, 30) else { return };
-        let lab = start(&tmux, scratch.path(), "", "choose an experiment");
+        let lab = start(&tmux, scratch.path(), "", "which setting keeps");
         kill(lab, signal).expect("it is there");
         tmux.wait_for(&[&format!("code={code}")]);
         assert_given_back(&tmux, signal.as_str());
@@ -81,12 +81,12 @@ fn ctrl_z_lends_the_terminal_to_the_shell_and_fg_takes_it_again() {
     let Some(tmux) = Tmux::start(100, 30) else { return };
     // A shell that has jobs.
     tmux.enter("exec bash --norc");
-    start(&tmux, scratch.path(), "", "choose an experiment");
+    start(&tmux, scratch.path(), "", "which setting keeps");
     tmux.type_in("C-z");
     tmux.wait_for(&["Stopped"]);
     assert_given_back(&tmux, "Ctrl-Z");
     tmux.enter("clear; fg; echo code=$?");
-    tmux.wait_for(&["choose an experiment"]);
+    tmux.wait_for(&["which setting keeps"]);
     // A frame hides it: the next key brings one.
     tmux.type_in("Down");
     assert!(taken(&tmux), "fg does not take the terminal again");
@@ -116,7 +116,7 @@ fn service() -> String {
 #[test]
 fn a_terminal_that_closes_ends_what_is_measured_and_keeps_it() {
     let url = service();
-    let run = ("run quick.yaml --out result".to_owned(), " 4 users ");
+    let run = ("run quick.yaml --out result".to_owned(), "generator CPU");
     let load = (format!("load {url} -c 2 -d 60s --out result"), "served");
     for (command, shown) in [run, load] {
         let scratch = tempfile::tempdir().expect("a scratch folder");

@@ -15,8 +15,8 @@ fn a_comparison_of_a_part_of_the_blocks_says_so() {
     fs::write(scratch.path().join("mine.yaml"), long).expect("written");
     let Some(tmux) = Tmux::start(140, 34) else { return };
     tmux.lab(scratch.path(), "");
-    tmux.wait_for(&["choose an experiment", "mine.yaml"]);
-    tmux.dialog(&[("/ mine Enter", &["1 found"]), ("Enter", &["2 arms x 999"]), ("Enter", &["arm codel is over"])]);
+    tmux.wait_for(&["which setting keeps", "mine.yaml"]);
+    tmux.dialog(&[("/ mine Enter", &["1 found"]), ("Tab", &["2 arms x 999"]), ("Enter", &["arm codel is over"])]);
     tmux.type_in("q");
     let screen = tmux.wait_for(&["Enter behind the verdict"]);
     let head = screen.lines().next().expect("a line");

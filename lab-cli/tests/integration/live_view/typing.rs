@@ -10,7 +10,7 @@ use crate::{live_view::EXPERIMENT, terminal::Tmux};
 /// `lab` in an empty folder, with its list of experiments on the screen.
 fn at_home(tmux: &Tmux, folder: &std::path::Path) {
     tmux.lab(folder, "");
-    tmux.wait_for(&["choose an experiment"]);
+    tmux.wait_for(&["which setting keeps"]);
 }
 
 #[test]
@@ -23,11 +23,11 @@ fn what_is_pasted_is_text_in_a_field_and_nothing_anywhere_else() {
     tmux.type_in("Down");
     thread::sleep(Duration::from_secs(1));
     let screen = tmux.screen();
-    assert!(screen.contains("choose an experiment") && !screen.contains("code="), "{screen}");
+    assert!(screen.contains("which setting keeps") && !screen.contains("code="), "{screen}");
     tmux.type_in("/");
     tmux.paste("sre-quotas\n");
     tmux.wait_for(&["find: sre-quotas_", " 1 found "]);
-    tmux.dialog(&[("Enter Enter", &["[x]", "parameters"]), ("q", &["code=0"])]);
+    tmux.dialog(&[("Enter Tab", &["[x]", "parameters"]), ("q", &["code=0"])]);
 }
 
 /// In a live run each letter would change it, and the run would be TOUCHED for good.
@@ -37,7 +37,7 @@ fn what_is_pasted_does_not_touch_a_run() {
     fs::write(scratch.path().join("quick.yaml"), EXPERIMENT).expect("written");
     let Some(tmux) = Tmux::start(110, 44) else { return };
     tmux.lab(scratch.path(), "run quick.yaml --out result");
-    tmux.wait_for(&[" 4 users "]);
+    tmux.wait_for(&["generator CPU"]);
     tmux.paste("a");
     // A form takes it.
     tmux.type_in("s");
