@@ -221,6 +221,10 @@ impl App {
         if self.screen == Screen::Live && self.live.form.is_some() && !stops {
             return update::typed(&mut self.live, key).map(Effect::Ask);
         }
+        if let Some(setup) = self.open_form().filter(|_| !stops) {
+            setup.typed(key);
+            return None;
+        }
         if let Some(line) = self.line().filter(|_| !stops) {
             if let Some(written) = line.key(key) {
                 self.written(written);
@@ -274,9 +278,16 @@ impl App {
     pub fn pasted(&mut self, text: &str) {
         if let Some(form) = self.live.form.as_mut().filter(|_| self.screen == Screen::Live) {
             form.pasted(text);
+        } else if let Some(form) = self.open_form().and_then(|setup| setup.form.as_mut()) {
+            form.pasted(text);
         } else if let Some(line) = self.line() {
             line.pasted(text);
         }
+    }
+
+    /// The setup in which a form is filled in.
+    fn open_form(&mut self) -> Option<&mut Setup> {
+        self.setup.as_mut().filter(|setup| self.screen == Screen::Setup && setup.form.is_some())
     }
 
     /// The line that is being written, if one is.

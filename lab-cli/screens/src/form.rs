@@ -25,6 +25,8 @@ pub(super) enum Change {
     Policy,
     Machines,
     Parameter,
+    /// A fault of an experiment, at a set time.
+    Fault,
 }
 
 /// The state in which a form begins.
@@ -65,8 +67,21 @@ pub(super) struct Field {
 #[derive(Debug, PartialEq)]
 pub(super) enum Filled {
     Asked(Touch),
+    /// A fault as files have it; `None`: no faults.
+    Fault(Option<String>),
     GivenUp,
 }
+
+/// Faults with a value that would do, and what each is.
+const FAULTS: [(&str, &str, &str); 6] = [
+    ("capacity", "0.2", "its cores work at a share of their speed; 0 is a pause"),
+    ("ramp", "{from: 0.3, to: 1}", "this share changes along a line"),
+    ("latency", "100ms", "every request takes longer, without any work"),
+    ("errors", "0.3", "a share of requests fails at once"),
+    ("crash", "true", "the process dies, and is back when the fault is over"),
+    (NO_FAULTS, "", "none of those in the file"),
+];
+const NO_FAULTS: &str = "no faults";
 
 impl Form {
     /// Opens a form with values that would do, to be changed.
@@ -87,6 +102,16 @@ impl Form {
             Change::Latency => vec![written("ms", "before every request: 0 to 60000", "100"), lasting()],
             Change::Impatience => {
                 vec![written("percent", "of their time-out and patience that users wait: 1 to 100 (as planned)", "25")]
+            }
+            Change::Fault => {
+                let choices = FAULTS.map(|(name, ..)| name.to_owned()).to_vec();
+                vec![
+                    Field { choices, ..written("what", "up and down, or write", FAULTS[0].0) },
+                    written("how much", "a share from 0 to 1, or a time", ""),
+                    written("at", "when it begins, from the start of an arm: 10s", "10s"),
+                    written("for", "how long: 10s", "10s"),
+                    written("service", "of several, the one that it hits; nothing: all", ""),
+                ]
             }
             Change::Policy => {
                 let choices: Vec<String> = policies().map(|entry| entry.name.to_owned()).collect();
@@ -125,6 +150,7 @@ impl Form {
             Change::Policy => "another policy",
             Change::Machines => "other machines",
             Change::Parameter => "another value of a parameter",
+            Change::Fault => "a fault, in virtual time",
         }
     }
 
@@ -150,6 +176,9 @@ impl Form {
         let here = self.fields.get(self.at).filter(|field| !field.choices.is_empty());
         let Some(field) = here.or(self.fields.first()) else { return (Vec::new(), None) };
         let about = |name: &str| match self.change {
+            Change::Fault => {
+                FAULTS.iter().find(|fault| fault.0 == name).map_or_else(String::new, |fault| fault.2.to_owned())
+            }
             _ if field.name == "at" => of_place(name).to_owned(),
             Change::Policy | Change::Machines => {
                 catalogue().find(name).map_or_else(String::new, |entry| entry.about.to_owned())
@@ -166,6 +195,7 @@ impl Form {
         }
         match key.code {
             KeyCode::Esc => return Some(Filled::GivenUp),
+            KeyCode::Enter if self.change == Change::Fault => return Some(Filled::Fault(self.fault())),
             KeyCode::Enter => match self.filled() {
                 Ok(touch) => return Some(Filled::Asked(touch)),
                 Err(problem) => self.problem = Some(problem),
@@ -215,6 +245,12 @@ impl Form {
         match self.change {
             Change::Parameter => self.show_value(),
             Change::Policy | Change::Machines => self.show_places(),
+            Change::Fault => {
+                let what = self.fields[0].line.text.trim();
+                if let Some((_, much, _)) = FAULTS.iter().find(|(name, ..)| *name == what) {
+                    self.fields[1].line.put(*much);
+                }
+            }
             _ => {}
         }
     }
@@ -260,6 +296,14 @@ impl Form {
         entry.rows(preset).into_iter().find(|row| row.name == name)
     }
 
+    /// The fault as a file has it.
+    fn fault(&self) -> Option<String> {
+        let [what, much, at, lasts, service] =
+            [0, 1, 2, 3, 4].map(|n| self.fields.get(n).map_or("", |field| field.line.text.trim()));
+        let service = if service.is_empty() { String::new() } else { format!(", service: {service}") };
+        (what != NO_FAULTS).then(|| format!("{{at: {at}, for: {lasts}, {what}: {much}{service}}}"))
+    }
+
     /// The intervention, or the problem with a field.
     fn filled(&self) -> Result<Touch, String> {
         let text = |n: usize| self.fields.get(n).map_or("", |field| field.line.text.trim());
@@ -270,6 +314,7 @@ impl Form {
         };
         let seconds = || number(1, f64::MIN_POSITIVE, UserCommand::LONGEST.as_secs_f64());
         Ok(match self.change {
+            Change::Fault => return Err(self.title().to_owned()),
             Change::Spike => {
                 let users = number(0, 1.0, f64::from(UserCommand::MOST_USERS))?;
                 if users.fract() != 0.0 {

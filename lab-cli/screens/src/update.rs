@@ -53,7 +53,7 @@ pub(super) fn typed(state: &mut State, key: KeyEvent) -> Option<UserRequest> {
     let filled = state.form.as_mut()?.key(key)?;
     state.form = None;
     match filled {
-        Filled::GivenUp => None,
+        Filled::GivenUp | Filled::Fault(_) => None,
         // The arm may have ended while it was filled in.
         Filled::Asked(_) if state.untouchable().is_some() => {
             state.said = state.untouchable().map(str::to_owned);

@@ -42,7 +42,7 @@ mod stages;
 mod status_bar;
 mod tiles;
 mod trace;
-mod widgets;
+pub(crate) mod widgets;
 
 pub(super) use hit_test::mouse_target;
 use widgets::{pane, prompt};

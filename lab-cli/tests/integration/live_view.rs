@@ -63,7 +63,7 @@ fn from_a_choice_to_a_comparison() {
     tmux.wait_for(&["which setting keeps", "mine.yaml", "flash-crowd"]);
     // The file of this folder comes first.
     tmux.dialog(&[
-        ("/ mine Enter", &["1 found", "a service of one millisecond"]),
+        ("/ mine.yaml Enter", &["1 found", "a service of one millisecond"]),
         ("Tab", &["[x] none", "[ ] codel", "1 arm x 1 = seconds"]),
         // A second policy: the one below.
         ("Down Space", &["2 arms x 1"]),
@@ -120,7 +120,7 @@ fn a_live_run_is_touched_and_says_so() {
     tmux.lab(scratch.path(), "");
     tmux.wait_for(&["which setting keeps", "mine.yaml"]);
     tmux.dialog(&[
-        ("/ mine Enter", &["1 found"]),
+        ("/ mine.yaml Enter", &["1 found"]),
         ("Tab", &["[x] none"]),
         ("v", &["[live]"]),
         ("Enter", &["arm 1 of 1: none", "generator CPU"]),

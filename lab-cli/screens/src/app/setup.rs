@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use crossterm::event::KeyEvent;
 use experiment::{
     Changes, Experiment, Repeat,
     plan::AppPlan,
@@ -13,6 +14,7 @@ use experiment::{
 
 use super::cursor::{ListWindow, moved};
 use crate::{
+    form::{Change, Filled, Form, InForce},
     keymap::Action,
     requests::RunOrder,
     text_input::{Ended, TextInput},
@@ -66,6 +68,8 @@ pub(crate) struct Setup {
     rows: [usize; 3],
     windows: [ListWindow; 3],
     pub writing: Option<Writing>,
+    /// The form of a fault.
+    pub form: Option<Form>,
     /// The words to look for among parameters and keys.
     pub filter: String,
     /// The reason why the value that was just written was not taken.
@@ -94,6 +98,7 @@ impl Setup {
             rows: [0; 3],
             windows: Default::default(),
             writing: None,
+            form: None,
             filter: String::new(),
             refused: None,
             how: How { virtual_time, only_virtual: experiment.simulation.only, repeat: None },
@@ -227,6 +232,9 @@ impl Setup {
                 self.writing = Some(Writing::Find(TextInput::proposing(&*self.filter)));
                 self.rows[self.pane as usize] = 0;
             }
+            Action::Choose if self.chosen_key().is_some_and(|key| key.name == FAULTS) => {
+                self.form = Some(Form::of(Change::Fault, InForce::default()));
+            }
             Action::Choose => {
                 let row = self.rows[self.pane as usize];
                 let value = self.listed(self.pane).get(row).map(|parameter| parameter.value.clone());
@@ -256,6 +264,31 @@ impl Setup {
     /// Its changes, where they are neither in its file nor in another one.
     pub fn is_unwritten(&self) -> bool {
         self.is_changed() && self.kept.as_ref() != Some(&self.command())
+    }
+
+    /// The key under the cursor, in the pane of keys.
+    fn chosen_key(&self) -> Option<Parameter> {
+        let row = self.rows[Pane::Keys as usize];
+        self.keys().into_iter().nth(row).filter(|_| self.pane == Pane::Keys)
+    }
+
+    /// A key while the form of a fault is filled in: the fault is added to the others.
+    pub fn typed(&mut self, key: KeyEvent) {
+        let Some(filled) = self.form.as_mut().and_then(|form| form.key(key)) else { return };
+        let Filled::Fault(fault) = filled else {
+            self.form = None;
+            return;
+        };
+        let now = self.chosen_key().map_or_else(String::new, |key| key.value);
+        let others = listed_whole(&now);
+        let value = fault.map_or_else(
+            || "[]".to_owned(),
+            |fault| if others.is_empty() { format!("[{fault}]") } else { format!("[{others}, {fault}]") },
+        );
+        match (self.change_key(FAULTS, &value), &mut self.form) {
+            (Err(why), Some(form)) => form.problem = Some(why),
+            _ => self.form = None,
+        }
     }
 
     /// Changes the world, if it can be run in the other one. The number of repetitions may be another there.
@@ -493,10 +526,17 @@ fn in_words(problems: &[FileProblem]) -> String {
     })
 }
 
+/// The key of faults.
+const FAULTS: &str = "virtual.faults";
+
+/// The values of a list, without brackets around them.
+fn listed_whole(text: &str) -> &str {
+    text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text)
+}
+
 /// `32, 64, 128`, or the same in brackets.
 fn listed_values(text: &str) -> Vec<&str> {
-    let inside = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
-    inside.split(',').map(str::trim).filter(|value| !value.is_empty()).collect()
+    listed_whole(text).split(',').map(str::trim).filter(|value| !value.is_empty()).collect()
 }
 
 /// Nothing is known of what requests cost a service of one's own: there is nothing to simulate.

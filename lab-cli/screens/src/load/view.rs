@@ -5,11 +5,17 @@ use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
     text::{Line, Span},
-    widgets::{Block, Gauge, Paragraph, Sparkline},
+    widgets::{Gauge, Paragraph, Sparkline},
 };
 
 use super::progress::Progress;
-use crate::Palette;
+use crate::{
+    Palette,
+    view::{
+        bars::bar,
+        widgets::{hints, pane},
+    },
+};
 
 /// Below this nothing useful fits.
 const LEAST: (u16, u16) = (60, 16);
@@ -46,8 +52,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, progress: &Progress, palette: Palette)
     let [histogram, percentiles] = Layout::horizontal([Constraint::Fill(1), Constraint::Length(24)]).areas(lower);
     draw_histogram(frame, histogram, progress, palette);
     draw_percentiles(frame, percentiles, progress, palette);
-    let hint = if progress.stopping { "stopping: q once more ends it at once" } else { "q stops" };
-    frame.render_widget(Line::styled(hint, palette.faint()), keys);
+    let hint = match progress.stopping {
+        true => Line::styled("STOPPING: what is open is awaited. q again: end at once", palette.warn()),
+        false => hints(&[("q", "stop")], area.width, palette),
+    };
+    frame.render_widget(hint, keys);
 }
 
 fn draw_gauge(frame: &mut Frame<'_>, area: Rect, progress: &Progress, palette: Palette) {
@@ -77,7 +86,7 @@ fn row(name: &str, value: &str) -> Line<'static> {
 }
 
 fn draw_now(frame: &mut Frame<'_>, area: Rect, progress: &Progress, palette: Palette) {
-    let block = Block::bordered().title("Last second").border_style(palette.faint());
+    let block = pane("last second", false, palette);
     let Some(last) = &progress.last else {
         frame.render_widget(Paragraph::new("no second is over yet").block(block), area);
         return;
@@ -108,7 +117,7 @@ fn draw_all(frame: &mut Frame<'_>, area: Rect, progress: &Progress, palette: Pal
             &format!("in {}", time(deadline.as_secs_f64() * 1e3)),
             &format!("{}/s", rate(sums.served as f64 / seconds)),
         ),
-        None => row("served", &format!("{}/s", rate(served as f64 / seconds))),
+        None => row("served/s", &format!("{}/s", rate(served as f64 / seconds))),
     };
     let bad = |line: Line<'static>, count: u64| if count > 0 { line.style(palette.bad()) } else { line };
     let lines = vec![
@@ -122,7 +131,7 @@ fn draw_all(frame: &mut Frame<'_>, area: Rect, progress: &Progress, palette: Pal
         ),
         row("bodies", &volume(progress.replies.body_bytes as f64)),
     ];
-    let block = Block::bordered().title("Total").border_style(palette.faint());
+    let block = pane("total", false, palette);
     frame.render_widget(Paragraph::new(lines).block(block), area);
 }
 
@@ -140,38 +149,33 @@ fn draw_replies(frame: &mut Frame<'_>, area: Rect, progress: &Progress, palette:
         let line = Line::raw(format!("{count:>9} {text}"));
         if bad { line.style(palette.bad()) } else { line }
     };
-    let block = Block::bordered().title("Statuses and errors").border_style(palette.faint());
+    let block = pane("statuses and errors", false, palette);
     frame.render_widget(Paragraph::new(rows.into_iter().map(line).collect::<Vec<_>>()).block(block), area);
 }
 
 fn draw_over_time(frame: &mut Frame<'_>, area: Rect, progress: &Progress, palette: Palette) {
     let most = progress.answered.iter().max().copied().unwrap_or_default();
-    let title = format!("Served each second (top {most})");
-    let block = Block::bordered().title(title).border_style(palette.faint());
+    let title = format!("served each second, {most} at most");
+    let block = pane(&title, false, palette);
+    // The whole load has the whole width, as far as its length is known.
+    let answered = &progress.answered;
+    let lasts = progress.shape.lasts.map_or(0, |lasts| lasts.as_secs() as usize).max(answered.len()).max(1);
     let room = usize::from(area.width.saturating_sub(2));
-    let first = progress.answered.len().saturating_sub(room);
-    let shown: Vec<u64> = progress.answered.iter().skip(first).copied().collect();
-    frame.render_widget(Sparkline::default().data(shown).style(palette.good()).block(block), area);
+    let at = |column: usize| answered.get(column * lasts / room).copied();
+    frame.render_widget(Sparkline::default().data((0..room).map(at)).style(palette.good()).block(block), area);
 }
 
 fn draw_histogram(frame: &mut Frame<'_>, area: Rect, progress: &Progress, palette: Palette) {
-    let block = Block::bordered().title("Response times so far").border_style(palette.faint());
+    let block = pane("response times up to", false, palette);
     let inner = block.inner(area);
     frame.render_widget(block, area);
     let bars = progress.histogram(usize::from(inner.height).clamp(1, 16));
     let most = bars.iter().map(|(_, count)| *count).max().unwrap_or_default().max(1);
     let room = usize::from(inner.width).saturating_sub(22);
     let line = |(end, count): &(f64, u64)| {
-        let eighths = (*count as f64 / most as f64 * room as f64 * 8.0).round() as usize;
-        let eighths = if *count > 0 { eighths.max(1) } else { eighths };
-        let part = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];
-        let bar = "█".repeat(eighths / 8) + part;
+        let bar = bar(*count as f64 / most as f64, room, palette);
         let label = Span::raw(format!("{:>10} ", time(*end)));
-        Line::from(vec![
-            label,
-            Span::styled(format!("{bar:<room$}"), palette.admitted()),
-            Span::raw(format!(" {count:>9}")),
-        ])
+        Line::from(vec![label, Span::styled(bar, palette.admitted()), Span::raw(format!(" {count:>9}"))])
     };
     frame.render_widget(Paragraph::new(bars.iter().map(line).collect::<Vec<_>>()), inner);
 }
@@ -188,6 +192,6 @@ fn draw_percentiles(frame: &mut Frame<'_>, area: Rect, progress: &Progress, pale
         let name = format!("p{percentile}");
         Line::raw(format!("{name:<8}{value:>13}"))
     };
-    let block = Block::bordered().title("Percentiles").border_style(palette.faint());
+    let block = pane("percentiles", false, palette);
     frame.render_widget(Paragraph::new(shown.iter().map(line).collect::<Vec<_>>()).block(block), area);
 }

@@ -484,9 +484,9 @@ fn every_screen_can_be_drawn_at_every_size_and_has_its_help() {
             let _ = frame(app, Palette::COLOURS, width, height);
         }
         press(app, KeyCode::Char('?'));
-        assert!(frame(app, Palette::Plain, 80, 24).contains("┌ help "));
+        assert!(frame(app, Palette::Plain, 80, 24).contains("╭ help "));
         assert!(press(app, KeyCode::Esc).is_none());
-        assert!(!frame(app, Palette::Plain, 80, 24).contains("┌ help "));
+        assert!(!frame(app, Palette::Plain, 80, 24).contains("╭ help "));
         assert!(matches!(press(app, KeyCode::Char('q')), Some(Effect::Quit)));
     }
 }

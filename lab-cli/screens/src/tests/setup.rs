@@ -184,7 +184,7 @@ fn everything_that_set_can_change_is_a_key_of_the_third_pane() {
         ("users.on_reject", "{then: leave}"),
         ("target.capacity", "80/s"),
         ("objective.response_time", "500ms"),
-        ("virtual.faults", "[{at: 15s, for: 5s, capacity: 0.5}]"),
+        ("virtual.link.delay", "2ms"),
         ("seed", "7"),
     ] {
         to_key(&mut app, key);
@@ -197,7 +197,7 @@ fn everything_that_set_can_change_is_a_key_of_the_third_pane() {
     shows(&app, (200, 60), &["300*", "1000", "$ lab run flash-crowd --virtual --set objective.response_time=500ms"]);
     let order = order_of(press(&mut app, KeyCode::Enter));
     let read = experiment::read(&order.text, &order.changes).expect("it is good");
-    assert_eq!((read.seed, read.objective.response_time_ms, read.simulation.faults.len()), (7, 500.0, 1));
+    assert_eq!((read.seed, read.objective.response_time_ms), (7, 500.0));
     assert_eq!(read.users.timeout, std::time::Duration::from_secs(20));
 }
 
@@ -310,4 +310,27 @@ fn what_is_there_to_decide_runs_in_virtual_time_until_it_is_decided_as_its_comma
     press(&mut app, KeyCode::Char('v'));
     assert_eq!(planned(&mut app), (false, false, 1));
     assert!(frame(&app, Palette::Plain, 120, 36).contains("2 arms x 1 = about"));
+}
+
+#[test]
+fn a_fault_is_added_by_a_form() {
+    let mut app = set_up();
+    to_key(&mut app, "virtual.faults");
+    press(&mut app, KeyCode::Enter);
+    shows(&app, (120, 36), &["a fault, in virtual time", "how much   0.2", "the process dies, and is back"]);
+    presses(&mut app, [KeyCode::Down, KeyCode::Down, KeyCode::Tab, KeyCode::Tab]);
+    erase(&mut app, 3);
+    type_in(&mut app, "soon");
+    press(&mut app, KeyCode::Enter);
+    assert!(app.setup.as_ref().expect("a setup").form.as_ref().expect("open").problem.is_some(), "soon is no time");
+    erase(&mut app, 4);
+    type_in(&mut app, "15s");
+    press(&mut app, KeyCode::Enter);
+    // A second one, and then none.
+    presses(&mut app, [KeyCode::Enter, KeyCode::Enter]);
+    let setup = app.setup.as_ref().expect("a setup");
+    let added = "[{at: 15s, for: 10s, latency: 100ms}, {at: 10s, for: 10s, capacity: 0.2}]";
+    assert_eq!((setup.changed_keys["virtual.faults"].as_str(), setup.experiment.simulation.faults.len()), (added, 2));
+    presses(&mut app, [KeyCode::Enter, KeyCode::Up, KeyCode::Enter]);
+    assert_eq!(app.setup.as_ref().expect("a setup").experiment.simulation.faults.len(), 0);
 }

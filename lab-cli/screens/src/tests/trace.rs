@@ -112,9 +112,9 @@ fn a_trace_has_its_help_and_is_left_by_q_or_esc() {
         let _ = frame(&app, Palette::COLOURS, width, height);
     }
     press(&mut app, KeyCode::Char('?'));
-    shows(&app, (80, 24), &["┌ help ", "under 5 %, under 20 %"]);
+    shows(&app, (80, 24), &["╭ help ", "under 5 %, under 20 %"]);
     assert!(press(&mut app, KeyCode::Esc).is_none() && app.screen == Screen::Trace);
-    assert!(!frame(&app, Palette::Plain, 80, 24).contains("┌ help "));
+    assert!(!frame(&app, Palette::Plain, 80, 24).contains("╭ help "));
     assert!(matches!(press(&mut app, KeyCode::Esc), Some(Effect::Quit)));
     assert!(matches!(press(&mut app, KeyCode::Char('q')), Some(Effect::Quit)));
 }

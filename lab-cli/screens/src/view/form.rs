@@ -6,10 +6,14 @@ use ratatui::{
     layout::{Constraint, Rect},
     style::Style,
     text::{Line, Span},
-    widgets::{Block, Clear, Paragraph, Wrap},
+    widgets::{Clear, Paragraph, Wrap},
 };
 
-use crate::{Palette, form::Form};
+use super::widgets::pane;
+use crate::{
+    Palette,
+    form::{Change, Form},
+};
 
 /// Columns of it.
 const WIDTH: u16 = 76;
@@ -52,10 +56,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, form: &Form, palette: Pale
         None => Line::styled(format!(" {told}"), palette.faint()),
     });
     lines.push(Line::default());
-    lines.push(Line::styled(" Enter: do it (the run is TOUCHED then)   Tab: next field   Esc: leave", palette.faint()));
+    let enter = if form.change == Change::Fault { "add it" } else { "do it (the run is TOUCHED then)" };
+    lines.push(Line::styled(format!(" Enter: {enter}   Tab: next field   Esc: leave"), palette.faint()));
     let height = u16::try_from(lines.len() + told_rows).unwrap_or(u16::MAX).saturating_add(1);
     let place = area.centered(Constraint::Length(WIDTH), Constraint::Length(height));
     frame.render_widget(Clear, place);
-    let block = Block::bordered().title(format!(" {} ", form.title()));
+    let block = pane(form.title(), true, palette);
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).block(block), place);
 }

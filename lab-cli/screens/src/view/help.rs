@@ -4,16 +4,17 @@ use ratatui::{
     Frame,
     layout::{Constraint, Rect},
     text::{Line, Span},
-    widgets::{Block, Clear, Paragraph},
+    widgets::{Clear, Paragraph},
 };
 
+use super::widgets::pane;
 use crate::{Palette, keymap, panel::Screen};
 
 const OF_RUNS: &[(&str, &str)] = &[
-    ("offered", "requests that users meant to send, retries included"),
-    ("admitted", "of these, neither refused nor left without a connection"),
     ("in time", "answered as asked within the target: goodput"),
-    ("rejected", "refused because of load"),
+    ("low, BAD", "under 90 %, under half of what could be answered in time"),
+    ("as needed", "about as many are turned away as ask beyond the capacity"),
+    ("of work", "the time that the service needs for all that is inside"),
     ("p90", "90 of 100 answers came faster; refusals are not in it"),
     ("rate/s", "what the stage's policy lets in; a|b: by class"),
     ("value!", "over the limit: the run would be INVALID"),
@@ -78,7 +79,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, screen: Screen, from: usiz
     let from = from.min(count.saturating_sub(room));
     let shown: Vec<Line<'_>> = lines.into_iter().skip(from).take(room).collect();
     let rest = if room < count { " up down: the rest " } else { "" };
-    let block = Block::bordered().title(" help ").title(Line::styled(rest, palette.accent()).right_aligned());
+    let block = pane("help", true, palette).title(Line::styled(rest, palette.accent()).right_aligned());
     frame.render_widget(Clear, place);
     frame.render_widget(Paragraph::new(shown).block(block), place);
 }

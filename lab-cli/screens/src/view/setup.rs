@@ -9,7 +9,10 @@ use ratatui::{
     widgets::{Cell, Paragraph, Row, Table, Wrap},
 };
 
-use super::widgets::{hints, pane, part_shown, prompt, rounded};
+use super::{
+    form,
+    widgets::{hints, pane, part_shown, prompt, rounded},
+};
 use crate::{
     Palette,
     app::{Pane, Parameter, Setup, Writing},
@@ -50,6 +53,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, setup: &Setup, palette: Pa
         listed.get(setup.row(if here == Pane::Keys { Pane::Keys } else { Pane::Parameters })),
         palette,
     );
+    if let Some(wanted) = &setup.form {
+        form::draw(frame, area, wanted, palette);
+    }
     line(setup, area.width, palette)
 }
 

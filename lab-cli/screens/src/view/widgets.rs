@@ -35,7 +35,7 @@ const LEAST_WRITTEN: usize = 24;
 
 /// The keys that matter most here, each with its effect: as many as there is room for, the first ones first. The help, which is
 /// the last, is always there.
-pub(super) fn hints(keys: &[(&str, &str)], width: u16, palette: Palette) -> Line<'static> {
+pub(crate) fn hints(keys: &[(&str, &str)], width: u16, palette: Palette) -> Line<'static> {
     let wide = |(key, word): &(&str, &str)| key.chars().count() + word.chars().count() + 1;
     let last = keys.last().map_or(0, wide);
     let mut room = usize::from(width).saturating_sub(last);
@@ -58,7 +58,7 @@ pub(super) fn hints(keys: &[(&str, &str)], width: u16, palette: Palette) -> Line
 }
 
 /// A pane; the one that the keys move in stands out.
-pub(super) fn pane(title: &str, here: bool, palette: Palette) -> Block<'static> {
+pub(crate) fn pane(title: &str, here: bool, palette: Palette) -> Block<'static> {
     let (border, style) = if here { (palette.accent(), palette.strong()) } else { (palette.faint(), palette.faint()) };
     let title = Line::styled(format!(" {title} "), style);
     Block::bordered().border_type(BorderType::Rounded).border_style(border).title(title)

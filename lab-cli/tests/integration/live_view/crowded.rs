@@ -53,7 +53,7 @@ fn a_run_of_the_screens_says_it_among_what_happened() {
     tmux.lab(scratch.path(), "");
     tmux.wait_for(&["which setting keeps", "mine.yaml"]);
     tmux.dialog(&[
-        ("/ mine Enter", &["1 found"]),
+        ("/ mine.yaml Enter", &["1 found"]),
         ("Tab", &["1 arm x 1"]),
         // Live, in place of virtual time.
         ("v Enter", &["generator CPU", "other programs use"]),

@@ -16,7 +16,7 @@ fn a_comparison_of_a_part_of_the_blocks_says_so() {
     let Some(tmux) = Tmux::start(140, 34) else { return };
     tmux.lab(scratch.path(), "");
     tmux.wait_for(&["which setting keeps", "mine.yaml"]);
-    tmux.dialog(&[("/ mine Enter", &["1 found"]), ("Tab", &["2 arms x 999"]), ("Enter", &["arm codel is over"])]);
+    tmux.dialog(&[("/ mine.yaml Enter", &["1 found"]), ("Tab", &["2 arms x 999"]), ("Enter", &["arm codel is over"])]);
     tmux.type_in("q");
     let screen = tmux.wait_for(&["Enter behind the verdict"]);
     let head = screen.lines().next().expect("a line");

@@ -12,7 +12,7 @@ fn a_load_is_drawn_while_it_goes_on_and_q_stops_it() {
     let Some(tmux) = Tmux::start(100, 32) else { return };
     let go = format!("cd {} && {} load {}", scratch.path().display(), program::path(), service.url());
     tmux.enter(&format!("{go} -R 50 -d 60s --deadline 1s --out run; echo code=$?"));
-    tmux.wait_for(&["50 requests/s, open loop", "s of 60 s", "Percentiles", "p99.9", "in 1.00 s", " 200 ", "q stops"]);
+    tmux.wait_for(&["50 requests/s, open loop", "s of 60 s", "percentiles", "p99.9", "in 1.00 s", " 200 ", "q stop"]);
     assert!(tmux.is_on_the_other_screen());
     tmux.type_in("q");
     let after = tmux.wait_for(&["code=130"]);
