@@ -69,6 +69,7 @@ pub struct Planned {
 
 /// Users of the plan.
 #[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
 pub struct PlannedUsers {
     /// Marks of their requests.
     pub marks: PlannedMarks,
@@ -76,6 +77,7 @@ pub struct PlannedUsers {
 
 /// Marks of requests, by class.
 #[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
 pub struct PlannedMarks {
     /// Importance that they state.
     pub criticality: BTreeMap<Class, Criticality>,
@@ -85,6 +87,7 @@ pub struct PlannedMarks {
 
 /// Target of the plan.
 #[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
 pub struct PlannedTarget {
     /// Importance of requests that state none, by class.
     pub criticality: BTreeMap<Class, Criticality>,
