@@ -74,7 +74,7 @@ pub(super) enum Filled {
 
 /// Faults with a value that would do, and what each is.
 const FAULTS: [(&str, &str, &str); 6] = [
-    ("capacity", "0.2", "its cores work at a share of their speed; 0 is a pause"),
+    ("capacity", "0.2", "its cores work at a share of their speed (0: a pause)"),
     ("ramp", "{from: 0.3, to: 1}", "this share changes along a line"),
     ("latency", "100ms", "every request takes longer, without any work"),
     ("errors", "0.3", "a share of requests fails at once"),

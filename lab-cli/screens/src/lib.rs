@@ -59,9 +59,9 @@ impl Teller {
         self.tell(ScreenMessage::Event(Box::new(event.clone())));
     }
 
-    /// Tells it.
-    pub fn tell(&self, message: ScreenMessage) {
-        let _ = self.0.send(message);
+    /// Tells it: `false` if it is gone.
+    pub fn tell(&self, message: ScreenMessage) -> bool {
+        self.0.send(message).is_ok()
     }
 }
 

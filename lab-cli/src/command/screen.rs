@@ -81,8 +81,8 @@ pub fn open(colours: Colours) -> CommandResult {
                 Ok(shown) => ScreenMessage::Trace(Box::new(shown)),
                 Err(failure) => ScreenMessage::Failed(failure.in_words()),
             },
-            ScreenJob::Init(service) => commands::init(&service),
-            ScreenJob::Calibrate(file) => commands::calibrate(&file),
+            ScreenJob::Init(service) => commands::init(&service, &teller, &stop),
+            ScreenJob::Calibrate(file) => commands::calibrate(&file, &teller, &stop),
             ScreenJob::Preview(order) => {
                 previews.want(order);
                 continue;

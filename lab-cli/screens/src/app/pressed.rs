@@ -128,8 +128,11 @@ impl App {
 
     /// Runs what is set up.
     fn run(&mut self) -> Option<Effect> {
-        match self.setup.as_ref()?.order() {
+        let setup = self.setup.as_mut()?;
+        match setup.order() {
             Ok(order) => {
+                // The folder of the run has it.
+                setup.kept = Some(setup.command());
                 self.live = State::default();
                 self.ran_from = self.screen;
                 self.go(Screen::Live);
@@ -143,11 +146,8 @@ impl App {
     /// What a service costs was measured: it is set up to be run in virtual time.
     pub(super) fn calibrated(&mut self, file: &Path, plant: &Path) {
         let id = file.display().to_string();
-        let Some(fresh) =
-            self.home.chosen().filter(|choice| choice.id == id).and_then(|choice| Some(choice.found()?.setup()))
-        else {
-            return self.done(format!("measured: --set virtual.plant={}", plant.display()));
-        };
+        self.home.point_at(&id);
+        let Some(fresh) = self.home.chosen().and_then(|choice| Some(choice.found()?.setup())) else { return };
         self.set_up(fresh);
         let Some(setup) = &mut self.setup else { return };
         let chosen =

@@ -75,7 +75,7 @@ pub(crate) struct Setup {
     /// The reason why the value that was just written was not taken.
     pub refused: Option<String>,
     pub how: How,
-    /// The command line of what was written as a file last.
+    /// The command line of what was last written as a file, or run.
     pub kept: Option<String>,
 }
 

@@ -22,8 +22,11 @@ use crate::{
 pub(super) fn rates(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     let end = span(state)[1];
     let capacity = (0..=end as u32).map(|at| (f64::from(at), state.capacity_at(at).map(Value::known))).collect();
-    let mut series =
-        vec![Series { name: "in time".to_owned(), filled: true, ..now(state, Column::Goodput, palette.good(), '+') }];
+    let mut series = vec![Series {
+        name: "in time".to_owned(),
+        filled: true,
+        ..now(state, Column::Goodput, palette.admitted(), '+')
+    }];
     if state.capacity_per_s().is_some() {
         series.push(Series { points: capacity, ..Series::level("capacity", 0.0, [0.0, end], palette) });
     }

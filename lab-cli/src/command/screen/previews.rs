@@ -82,7 +82,7 @@ fn work(orders: &Receiver<Wanted>, teller: &Teller) {
 }
 
 fn compute(order: &RunOrder, stop: &StopFlag, teller: &Teller) {
-    let tell = |step| teller.tell(ScreenMessage::Preview(Box::new(PreviewNews { id: order.name.clone(), step })));
+    let tell = |step| _ = teller.tell(ScreenMessage::Preview(Box::new(PreviewNews { id: order.name.clone(), step })));
     let experiment = match read_text(&order.text, &order.name, &order.changes) {
         Ok(experiment) => experiment,
         Err(failure) => return tell(PreviewStep::Refused(failure.in_words())),

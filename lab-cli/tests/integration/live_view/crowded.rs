@@ -56,7 +56,8 @@ fn a_run_of_the_screens_says_it_among_what_happened() {
         ("/ mine.yaml Enter", &["1 found"]),
         ("Tab", &["1 arm x 1"]),
         // Live, in place of virtual time.
-        ("v Enter", &["generator CPU", "other programs use"]),
+        ("v Enter", &["generator CPU"]),
+        ("8", &["other programs use"]),
         ("q", &["Enter behind the verdict"]),
         ("q", &["code=0"]),
     ]);
