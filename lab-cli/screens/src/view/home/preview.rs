@@ -1,42 +1,90 @@
-//! Preview of an experiment: goodput and the 90th percentile of its arms in virtual time, as they are computed.
+//! Preview of an experiment: its arms in virtual time, as they are computed. Bars say how much of what could be answered in time is,
+//! in the phase with the most load; under them is goodput over time.
 
-use analysis::{series::value::Value, text::scrubbed};
-use experiment::Experiment;
+use analysis::{
+    series::value::Value,
+    text::{self, scrubbed},
+};
+use experiment::{Experiment, plan::PhasePlan};
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
-    text::Line,
+    text::{Line, Span},
     widgets::{Block, Borders, Paragraph, Wrap},
 };
 
-use super::super::plot::{PhaseEnd, Plot, Series, decades, from_zero};
+use super::super::{
+    bars::bar,
+    plot::{PhaseEnd, Plot, Series, from_zero},
+};
 use crate::{
     Palette,
     app::{Choice, Preview, Progress},
     messages::PreviewPoint,
 };
 
-/// Columns from which on two pictures have room beside each other, and rows from which on below each other.
-const WIDE: u16 = 84;
-const TALL: u16 = 16;
+/// Columns of the longest bar, and rows that a plot has at least.
+const MOST_BAR: u16 = 30;
+const LEAST_PLOT: u16 = 8;
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, preview: &Preview, choice: &Choice, palette: Palette) {
     let Some(experiment) = choice.found().map(|found| &found.experiment) else { return };
+    let block = Block::new().borders(Borders::TOP).border_style(palette.faint());
+    let block = block.title(Span::styled(" what it shows, in the phase with the most load ", palette.strong()));
     if let Progress::Refused(why) = &preview.progress {
-        let block = Block::new().borders(Borders::TOP).border_style(palette.faint()).title(" what it shows ");
         let why = Line::styled(format!(" not in virtual time: {}", scrubbed(why)), palette.faint());
         frame.render_widget(Paragraph::new(why).wrap(Wrap { trim: false }).block(block), area);
         return;
     }
-    let goodput = goodput(preview, experiment, palette);
-    if area.width >= WIDE || area.height >= TALL {
-        let layout = if area.width >= WIDE { Layout::horizontal } else { Layout::vertical };
-        let [first, second] = layout([Constraint::Fill(1), Constraint::Fill(1)]).areas(area);
-        goodput.draw(frame, first, palette);
-        response_time(preview, experiment, palette).draw(frame, second, palette);
-    } else {
-        goodput.draw(frame, area, palette);
-    }
+    let rows = bars(preview, experiment, area.width, palette);
+    let most = u16::try_from(rows.len()).unwrap_or(u16::MAX).saturating_add(1);
+    let [above, below] =
+        Layout::vertical([Constraint::Max(most.min(area.height.saturating_sub(LEAST_PLOT))), Constraint::Fill(1)])
+            .areas(area);
+    frame.render_widget(Paragraph::new(rows).block(block), above);
+    goodput(preview, experiment, palette).draw(frame, below, palette);
+}
+
+/// A row an arm, the one with the most answers in time first: their number a second in the phase with the most load, and the
+/// 90th percentile of the second in its middle.
+fn bars(preview: &Preview, experiment: &Experiment, width: u16, palette: Palette) -> Vec<Line<'static>> {
+    let capacity = experiment.nominal_capacity();
+    let load = |phase: &PhasePlan| -> f64 {
+        phase.loads.iter().map(|load| load.span(capacity)).map(|[from, to]| from.max(to)).sum()
+    };
+    let ends = phases(experiment);
+    let begins = std::iter::once(0.0).chain(ends.iter().map(|(end, _)| *end));
+    let busiest = experiment.users.phases.iter().zip(begins).max_by(|(a, _), (b, _)| load(a).total_cmp(&load(b)));
+    let Some((phase, from)) = busiest else { return Vec::new() };
+    let within = from as u32..(from + phase.duration.as_secs_f64()) as u32;
+    let of_arm = |(name, points): &(String, Vec<PreviewPoint>)| {
+        let points: Vec<&PreviewPoint> = points.iter().filter(|point| within.contains(&point.second)).collect();
+        let mean = points.iter().map(|point| point.goodput).sum::<f64>() / points.len().max(1) as f64;
+        let mut times: Vec<Value> = points.iter().filter_map(|point| point.p90).collect();
+        times.sort_by(|a, b| a.at.total_cmp(&b.at));
+        (scrubbed(name), mean, times.get(times.len() / 2).copied())
+    };
+    let mut arms: Vec<_> = preview.arms.iter().map(of_arm).collect();
+    arms.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let most = arms.iter().map(|(_, mean, _)| *mean).fold(capacity.unwrap_or(1.0), f64::max);
+    let names = arms.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or(0).clamp(4, 20);
+    let room = usize::from(width.saturating_sub(names as u16 + 26).min(MOST_BAR));
+    let target = experiment.objective.response_time_ms;
+    let row = |(name, mean, p90): (String, f64, Option<Value>)| {
+        let style = match p90 {
+            Some(value) if value.at > target => palette.bad(),
+            Some(_) => palette.good(),
+            None => palette.faint(),
+        };
+        let time = p90.map_or_else(|| "-".to_owned(), |value| value.shown(text::time));
+        Line::from(vec![
+            Span::raw(format!(" {name:<names$.names$} ")),
+            Span::styled(bar(mean / most, room, palette), palette.admitted()),
+            Span::styled(format!("{:>6}/s", text::rate(mean)), palette.strong()),
+            Span::styled(format!("  p90 {time}"), style),
+        ])
+    };
+    arms.into_iter().map(row).collect()
 }
 
 fn goodput(preview: &Preview, experiment: &Experiment, palette: Palette) -> Plot<'static> {
@@ -62,20 +110,6 @@ fn steps(experiment: &Experiment, usual: f64, [from, to]: [f64; 2]) -> impl Iter
         [(change.from, usual), (change.from, change.per_s), (change.to, change.per_s), (change.to, usual)]
     });
     [(from, usual)].into_iter().chain(hindered).chain([(to, usual)])
-}
-
-fn response_time(preview: &Preview, experiment: &Experiment, palette: Palette) -> Plot<'static> {
-    let target = experiment.objective.response_time_ms;
-    let values = preview.arms.iter().flat_map(|(_, points)| points).filter_map(|point| Some(point.p90?.at));
-    let up = decades(values, target);
-    let span = span(experiment);
-    let limit = Series::level("target", target, span, palette);
-    let lines = series(preview, palette, |point| point.p90)
-        .into_iter()
-        // The legend stands in the other picture.
-        .map(|series| Series { name: String::new(), ..series });
-    let series = std::iter::once(limit).chain(lines).collect();
-    Plot { title: "p90", span, unit: "s", up, phases: phases(experiment), series, ..Plot::default() }
 }
 
 fn series(preview: &Preview, palette: Palette, read: impl Fn(&PreviewPoint) -> Option<Value>) -> Vec<Series> {
