@@ -13,4 +13,6 @@ COPY --from=build /lab/target/release/lab /usr/local/bin/lab
 RUN useradd --create-home --uid 1000 lab && install -d -o lab -g lab /work/runs
 USER lab
 WORKDIR /work
+# The screen draws more than ASCII.
+ENV LANG=C.UTF-8
 ENTRYPOINT ["lab"]

@@ -43,7 +43,7 @@ pub use messages::{
 };
 pub use palette::{Palette, Theme};
 pub use requests::{Export, RunOrder, ScreenJob, TimesWanted, UserRequest};
-pub use terminal::{restore, theme_of_terminal};
+pub use terminal::{can_draw, restore, theme_of_terminal};
 pub use view::figure::printed;
 
 /// Longest wait for the screen's thread at its end: it draws a frame at the most.

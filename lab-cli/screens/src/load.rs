@@ -104,7 +104,7 @@ fn run(
         }
         if changed || drawn.is_none_or(|at| at.elapsed() >= FRAME) {
             progress.elapsed = began.elapsed();
-            terminal::write(|| screen.draw(|frame| view::draw(frame, &progress, palette)).map(|_| ()))?;
+            terminal::draw(&mut screen, |frame| view::draw(frame, &progress, palette))?;
             drawn = Some(Instant::now());
         }
     }

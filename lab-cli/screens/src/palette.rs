@@ -31,7 +31,7 @@ const GOOD: Role = Role(78, 28, Color::Green, Color::Blue);
 const BAD: Role = Role(203, 160, Color::Red, Color::Red);
 const WARN: Role = Role(220, 130, Color::Yellow, Color::Magenta);
 const OFFERED: Role = Role(80, 30, Color::Cyan, Color::Black);
-const ADMITTED: Role = Role(69, 25, Color::Blue, Color::Blue);
+const ADMITTED: Role = Role(69, 25, Color::LightBlue, Color::Blue);
 const TARGET: Role = Role(176, 90, Color::Magenta, Color::Magenta);
 const FAINT: Role = Role(246, 242, Color::Reset, Color::Reset);
 const ACCENT: Role = Role(75, 25, Color::Cyan, Color::Blue);
@@ -52,7 +52,7 @@ const LINES: [(u8, u8); 12] = [
     (33, 19),
 ];
 const SIXTEEN_DARK: [Color; 6] =
-    [Color::Cyan, Color::Green, Color::Yellow, Color::Blue, Color::Red, Color::LightMagenta];
+    [Color::Cyan, Color::Green, Color::Yellow, Color::LightBlue, Color::Red, Color::LightMagenta];
 const SIXTEEN_LIGHT: [Color; 6] =
     [Color::Blue, Color::Red, Color::Magenta, Color::Black, Color::DarkGray, Color::LightRed];
 const MARKS: [char; 6] = ['.', '+', 'x', 'o', '*', '#'];
@@ -120,7 +120,7 @@ impl Palette {
 
     /// The style of a heat map, from 1 (little) to 4; numbers and shades say the same.
     pub(super) fn heat(self, level: usize) -> Style {
-        const SIXTEEN: [Color; 4] = [Color::Blue, Color::Blue, Color::Cyan, Color::Cyan];
+        const SIXTEEN: [Color; 4] = [Color::LightBlue, Color::LightBlue, Color::Cyan, Color::Cyan];
         const OTHERWISE: [Modifier; 4] = [Modifier::DIM, Modifier::empty(), Modifier::BOLD, Modifier::BOLD];
         let at = level.clamp(1, 4) - 1;
         match self {
@@ -152,6 +152,24 @@ impl Palette {
 
     pub(super) fn strong(self) -> Style {
         Style::new().add_modifier(Modifier::BOLD)
+    }
+
+    /// A line's colour half as far from the ground, for what stands behind another.
+    pub(super) fn dimmed(self, style: Style) -> Style {
+        let (theme, at) = match (self, style.fg) {
+            (Self::Many(theme), Some(Color::Indexed(at @ 16..))) => (theme, at),
+            (Self::Sixteen(_), _) => return style.add_modifier(Modifier::DIM),
+            _ => return style,
+        };
+        let halved = |step: u8, most: u8| if theme == Theme::Dark { step / 2 } else { (step + most).div_ceil(2) };
+        let indexed = match at {
+            232.. => 232 + halved(at - 232, 23),
+            cube => {
+                let [red, green, blue] = [(cube - 16) / 36, (cube - 16) / 6 % 6, (cube - 16) % 6].map(|n| halved(n, 5));
+                16 + 36 * red + 6 * green + blue
+            }
+        };
+        style.fg(Color::Indexed(indexed))
     }
 
     /// A name at the head of a screen.

@@ -13,7 +13,7 @@ use crossterm::{
 };
 use nix::time::{ClockId, clock_gettime};
 use ratatui::{
-    DefaultTerminal,
+    DefaultTerminal, Frame,
     layout::{Position, Rect},
 };
 
@@ -23,11 +23,13 @@ mod editor;
 mod hold;
 mod input;
 mod pace;
+mod plain;
 mod theme;
 
 pub use hold::restore;
-pub(super) use hold::{suspend, take, write};
+pub(super) use hold::{suspend, take};
 pub(super) use input::next;
+pub use plain::can_draw;
 pub use theme::of_terminal as theme_of_terminal;
 
 /// Until there is nothing left to show, the person leaves, or the sender is gone.
@@ -74,7 +76,7 @@ pub(super) fn run(
         let since_drawn = drawn.map(|at| at.elapsed());
         if pace::until_due(since_drawn, app.screen).is_zero() && (asked || changed && !app.live.is_frozen()) {
             app.live.own_cpu = cost.share().or(app.live.own_cpu);
-            draw(&mut terminal, &app, palette)?;
+            draw(&mut terminal, |frame| view::draw(frame, &app, palette))?;
             drawn = Some(Instant::now());
             (asked, changed) = (false, false);
         }
@@ -202,6 +204,13 @@ pub(super) fn is_suspend(key: KeyEvent) -> bool {
     key.code == KeyCode::Char('z') && key.modifiers.contains(KeyModifiers::CONTROL)
 }
 
-fn draw(terminal: &mut DefaultTerminal, app: &App, palette: Palette) -> io::Result<()> {
-    hold::write(|| terminal.draw(|frame| view::draw(frame, app, palette)).map(|_| ()))
+/// Draws a frame, unless the terminal is not ours any more.
+pub(super) fn draw(terminal: &mut DefaultTerminal, view: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+    let in_ascii = |frame: &mut Frame<'_>| {
+        view(frame);
+        if plain::is_ascii() {
+            plain::to_ascii(frame.buffer_mut());
+        }
+    };
+    hold::write(|| terminal.draw(in_ascii).map(|_| ()))
 }

@@ -14,7 +14,7 @@ use analysis::{
 use experiment::{Changes, Experiment};
 
 #[cfg(feature = "live")]
-use super::terminal::of_one_run;
+use super::terminal::{has_view, of_one_run};
 use super::{experiment_file::read_experiment, failure::failed, own_service, stdout::print_as};
 use crate::{
     args::{self, Colours, Output},
@@ -167,12 +167,9 @@ fn over_time(folder: &Path, args: &args::RunArgs) -> Result<(), Failure> {
 }
 
 /// The live view needs a terminal to draw on, one that nobody reads results from, and a run that takes its time.
+#[cfg(feature = "live")]
 fn view_wanted(args: &args::RunArgs) -> bool {
-    !args.no_tui
-        && !args.virtual_time
-        && args.output == Output::Text
-        && std::io::stdout().is_terminal()
-        && std::io::stderr().is_terminal()
+    !args.no_tui && !args.virtual_time && args.output == Output::Text && has_view()
 }
 
 /// The folder of a run, and how to see more of it.

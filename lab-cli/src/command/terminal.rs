@@ -1,13 +1,20 @@
 //! The terminal of a command with a screen: its colours before, its state after.
 
+use std::io::{self, IsTerminal};
+
 use analysis::live::LiveEvent;
 
 use crate::{
     args::{Color, Colours, ThemeName},
     exit::{CommandResult, End, Failure},
     run::{Interventions, Sinks, StopSignal},
-    screens::{Palette, Screen, Theme, UserRequest, theme_of_terminal},
+    screens::{Palette, Screen, Theme, UserRequest, can_draw, theme_of_terminal},
 };
+
+/// True if a view of what goes on has a terminal to be drawn on, one that nobody reads results from.
+pub(super) fn has_view() -> bool {
+    io::stdout().is_terminal() && io::stderr().is_terminal() && can_draw()
+}
 
 /// `NO_COLOR` (no-color.org): any value but none switches colours off.
 pub(super) fn palette(colours: Colours) -> Palette {

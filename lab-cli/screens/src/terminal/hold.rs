@@ -23,6 +23,8 @@ use crossterm::{
 use nix::sys::signal::{Signal, raise};
 use ratatui::{DefaultTerminal, Terminal, backend::CrosstermBackend};
 
+use super::plain::can_draw;
+
 /// The terminal belongs to the shell.
 const FREE: u8 = 0;
 /// Ours.
@@ -39,6 +41,11 @@ const LONGEST_FRAME: Duration = Duration::from_millis(250);
 
 /// Takes the terminal over.
 pub(crate) fn take() -> io::Result<DefaultTerminal> {
+    if !can_draw() {
+        return Err(io::Error::other(
+            "TERM=dumb: nothing can be drawn on this terminal (lab run FILE needs no screen)",
+        ));
+    }
     // Whichever thread panics: the message is printed on a terminal that shows it.
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

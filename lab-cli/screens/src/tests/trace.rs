@@ -59,7 +59,8 @@ fn only_the_sixteen_colours_are_used_and_each_shade_has_its_own() {
     let terminal = terminal(&shown(), Palette::COLOURS, 200, 60);
     let cells = terminal.backend().buffer().content();
     assert!(!cells.iter().any(|cell| matches!(cell.fg, Color::Rgb(..) | Color::Indexed(_))));
-    for (shade, colour) in [("░", Color::Blue), ("▒", Color::Blue), ("▓", Color::Cyan), ("█", Color::Cyan)] {
+    for (shade, colour) in [("░", Color::LightBlue), ("▒", Color::LightBlue), ("▓", Color::Cyan), ("█", Color::Cyan)]
+    {
         let mut colours = cells.iter().filter(|cell| cell.symbol() == shade).map(|cell| cell.fg);
         // The way under the cursor is reversed.
         assert!(

@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 use analysis::{
     chart::{Chart, ChartLine, ChartPanel, Scale},
-    series::axis::{Axis, shown},
+    series::axis::shown,
     text::{scrubbed, wrapped},
 };
 use ratatui::{Terminal, backend::TestBackend, buffer::Buffer};
 
-use super::plot::{Plot, Series, Upright};
+use super::plot::{Plot, Series, Upright, round_top};
 use crate::Palette;
 
 /// Columns of a figure.
@@ -112,13 +112,6 @@ fn plotted(figure: &Chart, panel: &ChartPanel, scale: &Scale) -> String {
     rows(terminal.backend().buffer())
 }
 
-/// An axis from zero that ends at a tick, since labels on a terminal are evenly spaced from end to end.
-fn round_top(up: &Axis, most: f64) -> (f64, Vec<f64>) {
-    let step = up.ticks.get(1).copied().unwrap_or(up.to);
-    let steps = libm::ceil(most / step - 1e-9).max(1.0);
-    (steps * step, (0..=steps as u32).map(|n| f64::from(n) * step).collect())
-}
-
 /// The span of an axis, and its labels.
 fn to_the_right(scale: &Scale) -> ([f64; 2], Vec<String>) {
     match scale {
@@ -186,7 +179,7 @@ fn digits(value: f64) -> String {
 mod tests {
     use analysis::{
         chart::{Against, ChartAxis},
-        series::value::Value,
+        series::{axis::Axis, value::Value},
     };
 
     use super::*;

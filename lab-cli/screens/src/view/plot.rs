@@ -2,8 +2,10 @@
 
 use analysis::{
     chart::Point,
-    series::value::{Value, arrows},
-    text,
+    series::{
+        axis::{Axis as Scale, shown},
+        value::{Value, arrows},
+    },
 };
 use ratatui::{
     Frame,
@@ -35,6 +37,14 @@ impl Upright {
     pub fn at(&self, value: f64) -> f64 {
         if self.log { libm::log10(value).max(self.ends[0]) } else { value }
     }
+
+    /// Labels that have room on so many rows: all, or those of the ends.
+    fn labels_on(&self, rows: u16) -> Vec<String> {
+        match &self.labels[..] {
+            [first, .., last] if self.labels.len() > usize::from(rows) => vec![first.clone(), last.clone()],
+            all => all.to_vec(),
+        }
+    }
 }
 
 /// A curve: name (empty: it stands in no legend), style, the mark that tells it apart without colour, and its points; `None` is a gap.
@@ -46,13 +56,15 @@ pub(super) struct Series {
     pub points: Vec<Point>,
     /// The area under the line is filled, where there is colour.
     pub filled: bool,
+    /// Another line is what is looked at.
+    pub faint: bool,
 }
 
 impl Series {
     /// A value that others are held against, from end to end.
     pub fn level(name: &str, at: f64, span: [f64; 2], palette: Palette) -> Self {
         let points = span.map(|x| (x, Some(Value::known(at)))).to_vec();
-        Self { name: name.to_owned(), style: palette.target(), mark: '=', points, filled: false }
+        Self { name: name.to_owned(), style: palette.target(), mark: '=', points, ..Self::default() }
     }
 }
 
@@ -82,13 +94,28 @@ pub(super) struct Plot<'a> {
     pub series: Vec<Series>,
     /// The series that is drawn over all others.
     pub front: Option<usize>,
+    /// Names stand at the ends of their lines, and in no legend.
+    pub names_at_ends: bool,
 }
 
 impl Plot<'_> {
     pub(super) fn draw(&self, frame: &mut Frame<'_>, area: Rect, palette: Palette) {
         // Without colour lines differ by their marks; with it, fine lines show more.
         let plain = palette == Palette::Plain;
-        let marker = |series: &Series| if plain { Marker::Custom(series.mark) } else { Marker::Braille };
+        let marker = |series: &Series| match (plain, series.points.len()) {
+            (true, _) => Marker::Custom(series.mark),
+            (false, 1) => Marker::Custom('●'),
+            (false, _) => Marker::Braille,
+        };
+        let block = Block::new()
+            .borders(Borders::TOP)
+            .border_style(palette.faint())
+            // What the border's style has in it would stay in the titles.
+            .title_style(Style::new().remove_modifier(Modifier::DIM))
+            .title(self.legend(area.width, palette))
+            .title(Line::styled(self.latest_shown(area.width).to_owned(), palette.strong()).right_aligned());
+        frame.render_widget(block, area);
+        let (whole, area) = (area, self.lines_area(area));
         let [start, end] = self.span;
         let walls: Vec<f64> = self.phases.iter().map(|(end, _)| *end).collect();
         let (walls, marks) = (self.uprights(&walls, area), self.uprights(&self.marks, area));
@@ -98,8 +125,8 @@ impl Plot<'_> {
             self.series.iter().flat_map(|s| self.segments(s).into_iter().map(move |segment| (s, segment))).collect();
         let filled = segments.iter().filter(|(series, _)| series.filled && !plain);
         datasets.extend(filled.map(|(series, segment)| {
-            let style = series.style.add_modifier(Modifier::DIM);
-            Dataset::default().marker(Marker::Braille).graph_type(GraphType::Bar).style(style).data(segment)
+            let area = Dataset::default().marker(Marker::Braille).graph_type(GraphType::Area);
+            area.fill_to_y(self.up.ends[0]).style(palette.dimmed(series.style)).data(segment)
         }));
         datasets.extend(walls.iter().map(|data| upright(data, ':', palette.faint())));
         datasets.extend(marks.iter().map(|data| upright(data, '!', palette.warn())));
@@ -113,26 +140,64 @@ impl Plot<'_> {
         let (above, below): (Vec<_>, Vec<_>) = segments.iter().partition(|(series, _)| is_front(series));
         for (series, segment) in below.into_iter().chain(above) {
             let graph = if segment.len() > 1 { GraphType::Line } else { GraphType::Scatter };
-            datasets
-                .push(Dataset::default().marker(marker(series)).graph_type(graph).style(series.style).data(segment));
+            let style = if series.faint && segment.len() > 1 { palette.dimmed(series.style) } else { series.style };
+            datasets.push(Dataset::default().marker(marker(series)).graph_type(graph).style(style).data(segment));
         }
         for (series, arrows) in &arrows {
             datasets.push(Dataset::default().marker(Marker::Custom('^')).style(series.style).data(arrows));
         }
-        let block = Block::new()
-            .borders(Borders::TOP)
-            .border_style(palette.faint())
-            .title(self.legend(area.width, palette))
-            .title(Line::styled(self.latest_shown(area.width).to_owned(), palette.strong()).right_aligned());
         let axis = Axis::default().style(palette.faint());
+        let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
         let chart = Chart::new(datasets)
-            .block(block)
             .legend_position(None)
             .x_axis(axis.clone().bounds([start, end]).labels(self.ends()))
-            .y_axis(axis.bounds(self.up.ends).labels(self.up.labels.clone()));
-        frame.render_widget(chart, area);
+            .y_axis(axis.bounds(self.up.ends).labels(self.up.labels_on(below.height.saturating_sub(2))));
+        frame.render_widget(chart, below.intersection(whole));
         self.name_phases(frame, area, palette);
         self.tick(frame, area, palette);
+        self.name_ends(frame, whole, palette);
+    }
+
+    fn named(&self) -> impl Iterator<Item = &Series> {
+        self.series.iter().filter(|series| !series.name.is_empty())
+    }
+
+    /// The place of the lines, without that of the names at their ends.
+    fn lines_area(&self, area: Rect) -> Rect {
+        let longest = self.named().map(|series| series.name.chars().count()).max().filter(|_| self.names_at_ends);
+        let names = longest.map_or(0, |longest| u16::try_from(longest + 1).unwrap_or(LONGEST_END));
+        Rect { width: area.width - names.min(LONGEST_END).min(area.width / 4), ..area }
+    }
+
+    /// Names at the ends of their lines, that in front first, as far as there are free places at most a few rows from there.
+    fn name_ends(&self, frame: &mut Frame<'_>, whole: Rect, palette: Palette) {
+        let (area, [low, high]) = (self.lines_area(whole), self.up.ends);
+        let rows = area.height.saturating_sub(3);
+        if !self.names_at_ends || rows == 0 {
+            return;
+        }
+        let front = self.front.and_then(|front| self.series.get(front));
+        let others = self.named().filter(|series| front.is_none_or(|front| !std::ptr::eq(front, *series)));
+        for series in front.into_iter().chain(others) {
+            let in_span = |x: f64| (self.span[0]..=self.span[1]).contains(&x);
+            let last =
+                series.points.iter().rev().find_map(|(x, value)| Some((*x, (*value)?)).filter(|(x, _)| in_span(*x)));
+            let Some((x, value)) = last else { continue };
+            let from_top = (high - self.up.at(value.at)) / (high - low) * f64::from(rows - 1);
+            let row = area.y + 1 + from_top.round().clamp(0.0, f64::from(rows - 1)) as u16;
+            // Names of lines stand below each other.
+            let left = if series.points.len() > 1 { area.right() + 1 } else { self.column(x, area) + 2 };
+            let name: String = series.name.chars().take(usize::from(whole.right().saturating_sub(left))).collect();
+            let wide = u16::try_from(name.chars().count()).unwrap_or(u16::MAX);
+            let buffer = frame.buffer_mut();
+            let near = (0..=FARTHEST).flat_map(|by| [row.checked_sub(by), Some(row + by)]).flatten();
+            let mut places = near.filter(|y| (area.y + 1..area.y + 1 + rows).contains(y));
+            let is_free = |y: &u16| (left - 1..left + wide).all(|x| buffer[(x, *y)].symbol().trim().is_empty());
+            if let Some(y) = places.find(is_free) {
+                let style = if series.faint { series.style } else { series.style.patch(palette.strong()) };
+                buffer.set_string(left, y, name, style);
+            }
+        }
     }
 
     fn placed(&self, series: &Series) -> Vec<Point> {
@@ -162,18 +227,21 @@ impl Plot<'_> {
         if self.places.is_empty() { ends() } else { self.places.clone() }
     }
 
+    fn in_legend(&self) -> impl Iterator<Item = &Series> {
+        self.named().filter(|_| !self.names_at_ends)
+    }
+
     /// The text at the right end; the names of a few lines go before it.
     fn latest_shown(&self, width: u16) -> &str {
-        let named = || self.series.iter().filter(|series| !series.name.is_empty());
-        let names: usize = named().map(|series| series.name.chars().count() + 2).sum();
+        let names: usize = self.in_legend().map(|series| series.name.chars().count() + 2).sum();
         let left = self.key.chars().count() + 2 + names;
         let fits = left + self.latest.chars().count() <= usize::from(width);
-        if fits || named().count() > FEW || left > usize::from(width) { &self.latest } else { "" }
+        if fits || self.in_legend().count() > FEW || left > usize::from(width) { &self.latest } else { "" }
     }
 
     /// Names of lines as far as there is room beside what stands at the right end; the number of those that are left out.
     fn legend(&self, width: u16, palette: Palette) -> Line<'static> {
-        let named = || self.series.iter().filter(|series| !series.name.is_empty());
+        let named = || self.in_legend();
         let wide = |series: &Series| series.name.chars().count() + 2;
         let latest = self.latest_shown(width).chars().count();
         let room = usize::from(width).saturating_sub(latest);
@@ -227,7 +295,7 @@ impl Plot<'_> {
 
     /// The time at a column of the screen, in whole units; `None`: no line is drawn there.
     pub(super) fn time_at(&self, area: Rect, x: u16) -> Option<f64> {
-        let ((left, right), [start, end]) = (self.columns(area), self.span);
+        let ((left, right), [start, end]) = (self.columns(self.lines_area(area)), self.span);
         let wide = f64::from(right.saturating_sub(left)).max(1.0);
         (left..right).contains(&x).then(|| (start + f64::from(x - left) / wide * (end - start)).floor())
     }
@@ -282,6 +350,9 @@ impl Plot<'_> {
 
 /// Lines whose names are all to be seen.
 const FEW: usize = 3;
+/// Columns at the most of a name at the end of its line, and rows between both.
+const LONGEST_END: u16 = 16;
+const FARTHEST: u16 = 2;
 /// Seconds between two ticks of a time axis.
 const STEPS: [f64; 13] = [1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0];
 /// Rows from which on phases are named, and letters of a name below which it says nothing.
@@ -293,10 +364,18 @@ fn upright(data: &[(f64, f64)], mark: char, style: Style) -> Dataset<'_> {
     Dataset::default().marker(Marker::Custom(mark)).style(style).data(data)
 }
 
-/// An axis from nothing up to here, in this unit.
-pub(super) fn from_zero(top: f64, unit: &str) -> Upright {
-    let labels = vec!["0".to_owned(), text::rate(top / 2.0), format!("{}{unit}", text::rate(top))];
-    Upright { ends: [0.0, top], labels, log: false }
+/// An axis from nothing to a round number above this value, in this unit.
+pub(super) fn from_zero(most: f64, unit: &str) -> Upright {
+    let (top, ticks) = round_top(&Scale::linear(0.0, most), most);
+    let label = |at: f64| if at < top { shown(at) } else { format!("{}{unit}", shown(at)) };
+    Upright { ends: [0.0, top], labels: ticks.into_iter().map(label).collect(), log: false }
+}
+
+/// Ticks of an axis from zero that ends at one of them, since labels on a terminal are evenly spaced from end to end.
+pub(super) fn round_top(up: &Scale, most: f64) -> (f64, Vec<f64>) {
+    let step = up.ticks.get(1).copied().unwrap_or(up.to);
+    let steps = libm::ceil(most / step - 1e-9).max(1.0);
+    (steps * step, (0..=steps as u32).map(|n| f64::from(n) * step).collect())
 }
 
 /// An axis of times, by factors of ten, that has these values and the target in it, in whole decades.

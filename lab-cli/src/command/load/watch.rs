@@ -1,11 +1,15 @@
 //! Whoever watches a load while it goes on: the live view, and readers of metrics.
 
-use std::{io::IsTerminal as _, time::Duration};
+use std::time::Duration;
 
 use experiment::Experiment;
 use measure::Window;
 
-use super::{super::terminal::palette, asked::in_words, export::Exporter};
+use super::{
+    super::terminal::{has_view, palette},
+    asked::in_words,
+    export::Exporter,
+};
 use crate::{
     args::{Colours, LoadArgs, LoadOutput},
     exit::Failure,
@@ -58,9 +62,5 @@ impl Watchers {
 /// The live view needs a terminal to draw on, and a load that lasts a moment.
 fn view_wanted(args: &LoadArgs) -> bool {
     let moment = args.duration.is_some_and(|lasts| lasts < Duration::from_secs(1));
-    !args.results.no_tui
-        && !moment
-        && args.results.output == LoadOutput::Text
-        && std::io::stdout().is_terminal()
-        && std::io::stderr().is_terminal()
+    !args.results.no_tui && !moment && args.results.output == LoadOutput::Text && has_view()
 }

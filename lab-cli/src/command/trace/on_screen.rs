@@ -10,7 +10,7 @@ use crate::{
     command::terminal::{close, palette},
     exit::{CommandResult, Failure},
     run::StopSignal,
-    screens::{OpenTrace, Screen, restore},
+    screens::{OpenTrace, Screen, can_draw, restore},
 };
 
 /// A trace as the screen shows it.
@@ -30,6 +30,7 @@ pub(super) fn wanted(args: &args::InspectArgs) -> bool {
         && args.trace != "-"
         && std::io::stdin().is_terminal()
         && std::io::stdout().is_terminal()
+        && can_draw()
 }
 
 /// The longest wait for a signal.
