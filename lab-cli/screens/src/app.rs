@@ -28,7 +28,7 @@ mod replay;
 mod setup;
 mod trace;
 
-pub(super) use compare::{ArmSeries, Compare, Rank, View, decides_nothing};
+pub(super) use compare::{ArmSeries, Compare, Rank, View};
 pub(super) use home::{Choice, Content, Group, Home};
 pub(super) use mouse_target::MouseTarget;
 use overlay::Overlay;

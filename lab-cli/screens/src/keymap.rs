@@ -88,6 +88,8 @@ pub(super) enum Action {
     Replay,
     /// Report, picture, table, path.
     Export,
+    /// The command of the recommendation, into the clipboard.
+    Copy,
     /// A saved run goes on by itself, or stands still.
     Play,
     Faster,
@@ -204,7 +206,7 @@ pub(super) const KEYS: &[Key] = &[
     key(&[Enter], "Enter", "behind the verdict: its reasons, claims, settings", Action::Choose, &[Compare]),
     key(&[KeyCode::Tab], "Tab", "the next phase (Shift-Tab: the one before)", Action::NextPhase, &[Compare]),
     key(&[KeyCode::BackTab], "", "", Action::PreviousPhase, &[Compare]),
-    key(&[Char('v')], "v", "another picture: over time, percentiles, times, arms, over load", Action::View, &[Compare]),
+    key(&[Char('v')], "v", "another picture, as its tabs name them", Action::View, &[Compare]),
     key(
         &[Char('.')],
         ", .",
@@ -216,13 +218,14 @@ pub(super) const KEYS: &[Key] = &[
     key(&[Char('>')], "", "", Action::Moment(10), &[Compare]),
     key(&[Char('<')], "", "", Action::Moment(-10), &[Compare]),
     key(&[Char('p')], "p", "the phase has the axis for itself, and back", Action::Zoom, &[Compare]),
-    key(&[Char('s')], "s", "sort by the figure, best first, and back", Action::Sort, &[Compare]),
+    key(&[Char('s')], "s", "sort by the figure, best first, and back to goodput", Action::Sort, &[Compare]),
     key(&[Char('b')], "b", "baseline: hold the others against this arm, and back", Action::Baseline, &[Compare]),
     key(&[Char('a')], "a", "run B against run A, arm by arm, and back (two past runs)", Action::Across, &[Compare]),
     key(&[Char('o')], "o", "open the arm as it ran: all panels, second by second", Action::Replay, &[Compare]),
     key(&[Char(' ')], "space", "hide or show a line", Action::Tick, &[Compare]),
     key(&[Char('x')], "x", "this line alone, and all again", Action::Solo, &[Compare]),
     key(&[Char('z')], "z", "plot alone, and back", Action::Enlarge, &[Compare]),
+    key(&[Char('y')], "y", "copy the command that deploys what is recommended", Action::Copy, &[Compare]),
     key(&[Char('w')], "w", "write a report, a picture, a table; show the folder", Action::Export, &[Compare]),
     key(
         &[Left, Char('h')],

@@ -154,11 +154,10 @@ impl Palette {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
-    /// A line's colour half as far from the ground, for what stands behind another.
+    /// A line's colour half as far from the ground, for what stands behind another; of 16 colours the same.
     pub(super) fn dimmed(self, style: Style) -> Style {
         let (theme, at) = match (self, style.fg) {
             (Self::Many(theme), Some(Color::Indexed(at @ 16..))) => (theme, at),
-            (Self::Sixteen(_), _) => return style.add_modifier(Modifier::DIM),
             _ => return style,
         };
         let halved = |step: u8, most: u8| if theme == Theme::Dark { step / 2 } else { (step + most).div_ceil(2) };
@@ -170,6 +169,11 @@ impl Palette {
             }
         };
         style.fg(Color::Indexed(indexed))
+    }
+
+    /// The style beneath the titles of a block with a faint border, which would dim them.
+    pub(super) fn titles(self) -> Style {
+        Style::new().fg(Color::Reset).remove_modifier(Modifier::DIM)
     }
 
     /// A name at the head of a screen.

@@ -67,14 +67,14 @@ fn from_a_choice_to_a_comparison() {
         ("Tab", &["[x] none", "[ ] codel", "1 arm x 1 = seconds"]),
         // A second policy: the one below.
         ("Down Space", &["2 arms x 1"]),
-        ("Enter", &["offered/s", "Enter behind the verdict"]),
-        ("Down", &["fixed-rate, goodput/s against none: ~ x"]),
+        ("Enter", &["who wins in ", "y copy command"]),
+        ("Down", &[": what it did "]),
         // The same, live.
         ("Escape", &["2 arms x 1"]),
         ("v", &["[live]"]),
         ("Enter", &["arm 1 of 2", "generator CPU"]),
     ]);
-    tmux.wait_for(&["offered/s", "Enter behind the verdict"]);
+    tmux.wait_for(&["who wins in ", "y copy command"]);
     // One at a time: two that arrive together are another key (Alt-Esc).
     tmux.dialog(&[
         ("Escape", &["2 arms x 1"]),
@@ -157,7 +157,7 @@ fn a_live_run_is_touched_and_says_so() {
     program::wait_until("a second has 34 users", has_come);
     tmux.dialog(&[
         // Whatever else speaks against it on this machine.
-        ("q", &["TOUCHED", "Enter behind the verdict"]),
+        ("q", &["TOUCHED", "y copy command"]),
         ("q", &["code=0"]),
     ]);
     let events = fs::read_to_string(run.join("events.jsonl")).expect("events");

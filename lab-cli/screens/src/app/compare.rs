@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{
-    answer::{Opening, opening},
+    answer::{Opening, of_summary, opening, table::recovery_in_words},
     judge::gates::{excluded, first_kept},
     live::TimelineSecond,
+    recommend::{Recommendation, recommendation},
     report::ArmTimes,
     series::value::Value,
-    summary::{Arm, Comparison, Touched, busiest, whole_blocks},
+    summary::{Arm, ArmAnswer, Comparison, PhaseRole, RunAnswer, Touched, busiest, whole_blocks},
     text::scrubbed,
 };
 
@@ -28,7 +29,6 @@ mod ranks;
 mod times;
 
 pub(crate) use arm_series::ArmSeries;
-pub(crate) use found::decides_nothing;
 use look::Look;
 pub(crate) use look::View;
 pub(crate) use ranks::Rank;
@@ -43,6 +43,10 @@ struct Known {
     arms: Vec<Vec<String>>,
     /// First lines of reports, run by run.
     openings: Vec<Vec<Opening>>,
+    /// Answers, run by run.
+    answers: Vec<RunAnswer>,
+    /// Arms to deploy, run by run.
+    recommended: Vec<Option<Recommendation>>,
     /// Response times as their logs have them; `None`: they are being read.
     times: BTreeMap<ArmSeries, Option<ArmTimes>>,
     /// The second of two runs against the first.
@@ -95,8 +99,13 @@ impl Compare {
         let of_users = Column::OF_USERS.into_iter().filter(|column| of_all || *column != Column::P90All);
         let columns = of_users.chain(Column::OF_POLICIES.into_iter().filter(shows)).collect();
         let openings = runs.iter().map(|run| opening(&run.summary)).collect();
-        let known = Known { arms, openings, ..Known::default() };
-        Self { runs, known, all_series, phase: busiest.unwrap_or(0), phases, columns, ..Self::default() }
+        let answers = runs.iter().map(|run| of_summary(&run.summary)).collect();
+        let recommended = runs.iter().map(|run| recommendation(&run.summary)).collect();
+        let known = Known { arms, openings, answers, recommended, ..Known::default() };
+        let mut of = Self { runs, known, all_series, phase: busiest.unwrap_or(0), phases, columns, ..Self::default() };
+        // The eye meets the winner.
+        of.at = of.order().first().copied().unwrap_or(0);
+        of
     }
 
     pub fn pressed(&mut self, action: Action) {
@@ -162,17 +171,16 @@ impl Compare {
         self.at = order.get(to).copied().unwrap_or(0);
     }
 
-    /// The view after this one; what has nothing to show is passed over.
+    /// Pictures that have something to show.
+    pub fn views(&self) -> impl Iterator<Item = View> {
+        let has_curves = self.runs.iter().any(|run| run.summary.curves.iter().any(|curve| curve.points.len() > 1));
+        View::ALL.into_iter().filter(move |view| *view != View::OverLoad || has_curves)
+    }
+
+    /// The picture after this one.
     fn next_view(&self) -> View {
-        match self.look.view {
-            View::OverTime => View::Percentiles,
-            View::Percentiles => View::Latencies,
-            View::Latencies => View::Heat,
-            View::Heat if self.runs.iter().any(|run| run.summary.curves.iter().any(|curve| curve.points.len() > 1)) => {
-                View::OverLoad
-            }
-            View::Heat | View::OverLoad => View::OverTime,
-        }
+        let mut after = self.views().skip_while(|view| *view != self.look.view).skip(1);
+        after.next().unwrap_or_default()
     }
 
     fn move_moment(&mut self, by: i8) {
@@ -192,6 +200,42 @@ impl Compare {
         Some([end - shape.phases[at].seconds, end])
     }
 
+    /// The arm of a run to deploy.
+    pub fn recommended(&self, run: usize) -> Option<&Recommendation> {
+        self.known.recommended.get(run)?.as_ref()
+    }
+
+    fn answer(&self, arm_series: ArmSeries) -> Option<&ArmAnswer> {
+        let name = self.arm_name(arm_series);
+        self.known.answers.get(arm_series.run)?.arms.iter().find(|answer| answer.arm == name)
+    }
+
+    /// The arm knows what no policy can know.
+    fn is_hindsight(&self, arm_series: ArmSeries) -> bool {
+        self.answer(arm_series).is_some_and(|answer| answer.hindsight) || self.turns(arm_series).any(|arm| arm.bound)
+    }
+
+    /// Its goodput in calm, and by which share that is more than the baseline's.
+    pub fn calm(&self, arm_series: ArmSeries) -> Option<(f64, Option<f64>)> {
+        let of_run = self.known.answers.get(arm_series.run)?;
+        let at = of_run.columns.iter().position(|column| column.role == Some(PhaseRole::Calm))?;
+        let goodput = |answer: &ArmAnswer| Some(answer.columns[at].as_ref()?.goodput_per_s.median);
+        let own = goodput(self.answer(arm_series)?)?;
+        let baseline = of_run.arms.iter().find(|answer| answer.arm == of_run.baseline).and_then(goodput);
+        Some((own, baseline.filter(|baseline| *baseline > 0.0).map(|baseline| own / baseline - 1.0)))
+    }
+
+    /// How it came back from overload or fault, in words.
+    pub fn comeback(&self, arm_series: ArmSeries) -> Option<String> {
+        self.answer(arm_series)?.recovery.as_ref().map(recovery_in_words)
+    }
+
+    /// The number of an arm's colour: arms of one name have the same in all runs.
+    pub fn colour(&self, at: usize) -> usize {
+        let name = self.arm_name(self.all_series[at]);
+        self.all_series.iter().position(|other| self.arm_name(*other) == name).unwrap_or(at)
+    }
+
     /// First lines of a run's report.
     pub fn opening(&self, run: usize) -> &[Opening] {
         self.known.openings.get(run).map_or(&[], Vec::as_slice)
@@ -209,22 +253,6 @@ impl Compare {
             3 + self.opening(at).len() + run.made.len() + 2 * reasons + 2 * thresholds
         };
         self.runs.iter().enumerate().map(of).sum()
-    }
-
-    /// The phase and the figures in which arms were compared, where nothing was found of what is shown.
-    pub fn compared_elsewhere(&self) -> Option<String> {
-        let known = |arm_series: &ArmSeries| self.verdict(*arm_series, self.column()).is_some();
-        if self.all_series.iter().any(known) {
-            return None;
-        }
-        let run = self.runs.get(self.all_series.get(self.at)?.run)?;
-        let found = run.summary.comparisons.first()?;
-        let figures: Vec<&str> = Column::OF_USERS
-            .into_iter()
-            .filter(|column| run.summary.comparisons.iter().any(|found| found.metric == column.metric()))
-            .map(Column::name)
-            .collect();
-        Some(format!(" compared in {}: {} ", scrubbed(&found.phase), figures.join(", ")))
     }
 
     pub fn column(&self) -> Column {
@@ -260,12 +288,6 @@ impl Compare {
         self.letter(run).map_or_else(|| name.clone(), |letter| format!("{letter}: {name}"))
     }
 
-    /// Against which arm what was found of the figure under the cursor is told; `None`: nothing was.
-    pub fn baseline(&self) -> Option<&str> {
-        let found = self.all_series.iter().find_map(|&arm_series| self.verdict(arm_series, self.column()))?;
-        Some(&found.baseline)
-    }
-
     /// Turns of an arm, block by block, without what the machine spoiled.
     pub fn turns(&self, arm_series: ArmSeries) -> impl Iterator<Item = &Arm> {
         let (name, arms) = (self.arm_name(arm_series), &self.runs[arm_series.run].summary.arms);
@@ -290,7 +312,7 @@ impl Compare {
     }
 
     /// Turns of an arm that its figures are made of.
-    fn counted(&self, arm_series: ArmSeries) -> impl Iterator<Item = &Arm> {
+    pub fn counted(&self, arm_series: ArmSeries) -> impl Iterator<Item = &Arm> {
         let blocks = self.blocks_of(arm_series.run);
         self.turns(arm_series).filter(move |arm| blocks.contains(&arm.block))
     }
@@ -322,11 +344,16 @@ impl Compare {
                 );
         }
         if column.is_of_policies() {
-            let phase = self.phase_name();
-            let seconds = self.seconds(arm_series).filter(|second| second.phase == phase);
-            return Value::median(&seconds.filter_map(|second| column.at(second)).collect::<Vec<_>>());
+            return self.in_phase(arm_series, column, self.phase);
         }
         Value::median(&self.by_block(arm_series, column).into_values().collect::<Vec<_>>())
+    }
+
+    /// The median of the seconds of a phase, by its number.
+    pub fn in_phase(&self, arm_series: ArmSeries, column: Column, phase: usize) -> Option<Value> {
+        let phase = self.phases.get(phase)?;
+        let seconds = self.seconds(arm_series).filter(|second| second.phase == *phase);
+        Value::median(&seconds.filter_map(|second| column.at(second)).collect::<Vec<_>>())
     }
 
     /// A figure of the phase that is shown in each block that counts.
@@ -361,6 +388,11 @@ impl Compare {
 
     pub fn objective_ms(&self) -> Option<f64> {
         self.runs.first().map(|run| run.summary.objective.response_time_ms)
+    }
+
+    /// The percentile of response times that the objective bounds.
+    pub fn time(&self) -> Column {
+        self.runs.first().map_or(Column::P90, |run| Column::bounded_by(&run.summary.objective))
     }
 }
 

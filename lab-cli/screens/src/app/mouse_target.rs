@@ -1,6 +1,6 @@
 //! Targets of the mouse, and what a click on each does.
 
-use super::{App, Pane};
+use super::{App, Pane, View};
 use crate::{
     keymap::Action,
     panel::{Panel, Screen},
@@ -14,15 +14,12 @@ pub(crate) enum MouseTarget {
     Row(usize),
     /// A row of a pane of a setup.
     Setting(Pane, usize),
-    /// An arm, and a figure of the comparison.
-    Figure {
-        /// The number of the arm's line.
-        arm: usize,
-        /// The number of the column.
-        column: Option<usize>,
-    },
+    /// An arm of the comparison, by its number.
+    Arm(usize),
     /// The name of a figure.
     Header(usize),
+    /// The tab of a picture.
+    Picture(View),
     /// A second of the comparison's time axis.
     Moment(f64),
     /// A panel of a run.
@@ -62,10 +59,8 @@ impl App {
                     return self.acted(if pane == Pane::Arms { Action::Tick } else { Action::Choose });
                 }
             }
-            MouseTarget::Figure { arm, column } => {
-                self.compare.at = arm;
-                self.compare.column = column.unwrap_or(self.compare.column);
-            }
+            MouseTarget::Arm(arm) => self.compare.at = arm,
+            MouseTarget::Picture(view) => self.compare.look.view = view,
             MouseTarget::Header(column) => {
                 let again = self.compare.column == column;
                 self.compare.column = column;

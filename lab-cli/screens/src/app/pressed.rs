@@ -35,6 +35,7 @@ impl App {
                     }
                 }
                 Action::Export => self.overlay.menu = Some(0),
+                Action::Copy => return self.copy_command(),
                 Action::Across => {
                     if let Err(why) = self.compare.toggle_across() {
                         self.failed(why);
@@ -183,6 +184,20 @@ impl App {
                 }
             }
             _ => setup.pressed(action),
+        }
+        None
+    }
+
+    /// The first way to deploy what is recommended.
+    fn copy_command(&mut self) -> Option<Effect> {
+        let recommended = self.compare.chosen().and_then(|arm_series| self.compare.recommended(arm_series.run));
+        match recommended.map(|recommended| recommended.deploy.first().cloned()) {
+            Some(Some(way)) => {
+                self.done(format!("copied: {way}"));
+                return Some(Effect::Copy(way));
+            }
+            Some(None) => self.failed("what is recommended is to deploy nothing"),
+            None => self.failed("nothing can be recommended of this run (Enter: why)"),
         }
         None
     }

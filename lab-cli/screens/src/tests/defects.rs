@@ -188,7 +188,7 @@ fn changes_of_one_run_do_not_cross_the_lines_of_another() {
     touched.summary.arms[0].touches = vec![Touched { second: 20.0, what: "30 more users".to_owned() }];
     let mut app = opened(vec![compared("run-1"), touched]);
     let crossed = |app: &App| {
-        frame(app, Palette::Plain, 120, 30).lines().filter(|line| line.contains(" ! ") || line.contains("!")).count()
+        frame(app, Palette::Plain, 120, 40).lines().filter(|line| line.contains(" ! ") || line.contains("!")).count()
     };
     let of_first = crossed(&app);
     press(&mut app, KeyCode::End);
@@ -213,29 +213,59 @@ fn twenty_one() -> OpenRun {
     run
 }
 
-/// The line above the plot.
-fn legend_of(drawn: &str) -> &str {
-    drawn.lines().find(|line| line.contains(" goodput/s ") && line.contains('─')).expect("a legend")
-}
-
 #[test]
-fn the_legend_ends_in_whole_names_with_the_cursors_arm_first_and_one_line_can_be_alone() {
+fn of_many_arms_that_under_the_cursor_is_named_at_its_line_and_it_can_be_alone() {
     let mut app = opened(vec![twenty_one()]);
     press(&mut app, KeyCode::End);
     let drawn = frame(&app, Palette::Plain, 100, 40);
-    let legend = legend_of(&drawn);
-    let at = |name: &str| legend.find(name).unwrap_or_else(|| panic!("no {name} in {legend}"));
-    assert!(at("policy-20 ") < at("policy-0 "), "{legend}");
-    assert!(
-        legend.contains("+1") && legend.trim_end_matches('"').trim_end().ends_with('─'),
-        "how many are left out: {legend}"
-    );
+    let at_ends = |drawn: &str| drawn.lines().filter(|line| line.contains("policy-") && !line.contains("50 %")).count();
+    assert!(drawn.contains(", 8 to 21 of 21 "), "which rows there are: {drawn}");
+    assert!(drawn.lines().any(|line| line.trim_end_matches(['│', '"']).trim_end().ends_with(" policy-20")), "{drawn}");
+    // Equal arms share a place, and none of them is the best.
+    assert!(drawn.contains("  1 * policy-16 ") && !drawn.contains('★'), "{drawn}");
     press(&mut app, KeyCode::Char('x'));
-    let drawn = frame(&app, Palette::Plain, 100, 40);
-    let legend = legend_of(&drawn);
-    assert!(legend.contains("policy-20") && !legend.contains("policy-0"), "{legend}");
+    let alone = frame(&app, Palette::Plain, 100, 40);
+    assert!(at_ends(&alone) < at_ends(&drawn), "{alone}");
     press(&mut app, KeyCode::Char('x'));
     assert!(app.compare.hidden.is_empty());
+}
+
+#[test]
+fn no_star_for_hindsight_or_for_the_times_of_survivors() {
+    let mut run = compared("run-1");
+    let arm = |policy: &str, goodput_per_s: f64, p90: f64, bound: bool| {
+        let mut arm = Arm { policy: policy.to_owned(), bound, ..run.summary.arms[1].clone() };
+        let measured = &mut arm.phases[1].measured;
+        (measured.goodput_per_s, measured.response_time_ms.p90) = (goodput_per_s, Some(p90));
+        arm
+    };
+    let more = [arm("oracle", 99.0, 90.0, true), arm("pid", 9.0, 7.0, false)];
+    run.summary.arms.extend(more);
+    let mut app = opened(vec![run]);
+    let row = |app: &App, name: &str| {
+        let drawn = frame(app, Palette::Plain, 120, 40);
+        let is_it = |line: &&str| line.contains(&format!(" {name} ")) && line.contains("50 %");
+        drawn.lines().position(|line| is_it(&line)).map(|at| (at, drawn.lines().nth(at).unwrap_or("").contains('★')))
+    };
+    let (seda, oracle) = (row(&app, "seda").expect("a row"), row(&app, "oracle").expect("a row"));
+    assert!(seda.1 && !oracle.1 && seda.0 < oracle.0);
+    presses(&mut app, [KeyCode::Right, KeyCode::Right, KeyCode::Right, KeyCode::Right, KeyCode::Char('s')]);
+    assert_eq!(app.compare.ranked_by().name(), "p90");
+    let (seda, pid) = (row(&app, "seda").expect("a row"), row(&app, "pid").expect("a row"));
+    assert!(seda.1 && !pid.1 && seda.0 < pid.0, "7 ms of a tenth of the requests");
+}
+
+#[test]
+fn a_command_is_copied_or_the_screen_says_why_not() {
+    let mut app = opened(vec![compared("run-1")]);
+    let copied = press(&mut app, KeyCode::Char('y'));
+    assert!(matches!(copied, Some(Effect::Copy(way)) if way == "lab proxy --to URL --policy seda --objective 1s"));
+    shows(&app, (80, 24), &["copied: lab proxy"]);
+    let mut run = compared("run-1");
+    run.summary.valid = false;
+    let mut app = opened(vec![run]);
+    assert!(press(&mut app, KeyCode::Char('y')).is_none());
+    shows(&app, (80, 24), &["nothing can be recommended"]);
 }
 
 #[test]
@@ -264,6 +294,19 @@ fn figures_of_the_health_line_do_not_touch() {
     let line = drawn.lines().find(|line| line.contains("service CPU")).expect("a line");
     let (before, _) = line.split_once("service CPU").expect("it is there");
     assert!(before.ends_with(' '), "{drawn}");
+}
+
+#[test]
+fn titles_are_not_dim_with_sixteen_colours() {
+    let terminal = super::terminal(&running(), Palette::COLOURS, 120, 40);
+    let buffer = terminal.backend().buffer();
+    let row = (0..40).find(|y| (0..120).map(|x| buffer[(x, *y)].symbol()).collect::<String>().contains("━in time"));
+    let y = row.expect("a legend");
+    let named = (0..120).filter(|x| buffer[(*x, y)].symbol() != "─").map(|x| &buffer[(x, y)]);
+    assert!(named.clone().count() > 40);
+    assert!(
+        named.filter(|cell| cell.symbol() != " ").all(|cell| !cell.modifier.contains(ratatui::style::Modifier::DIM))
+    );
 }
 
 #[test]

@@ -61,14 +61,12 @@ fn rows_are_sorted_the_best_is_marked_and_what_noise_hides_is_too() {
     let mut app = opened(vec![three_arms()]);
     let drawn = frame(&app, Palette::Plain, 120, 30);
     let row = |drawn: &str, arm: &str| {
-        drawn.lines().position(|line| line.contains(&format!(" {arm} ")) && line.contains("300")).expect("a row")
+        drawn.lines().position(|line| line.contains(&format!(" {arm} ")) && line.contains("50 %")).expect("a row")
     };
-    assert!(row(&drawn, "none") < row(&drawn, "seda") && row(&drawn, "seda") < row(&drawn, "codel"), "{drawn}");
-    // Of 84 and 85, and of 80 and 90, the higher one of two in the middle is the median.
-    assert!(drawn.contains("85≈") && drawn.contains("90★") && drawn.contains(" 30 "), "{drawn}");
-    press(&mut app, KeyCode::Char('s'));
-    let drawn = frame(&app, Palette::Plain, 120, 30);
     assert!(row(&drawn, "codel") < row(&drawn, "seda") && row(&drawn, "seda") < row(&drawn, "none"), "{drawn}");
+    // Of 84 and 85, and of 80 and 90, the higher one of two in the middle is the median.
+    assert!(drawn.contains("★ x codel         90 ") && drawn.contains("≈ + seda          85 "), "{drawn}");
+    assert!(drawn.contains("3 . none          32 "), "{drawn}");
     // The cursor moves in the order that is seen.
     press(&mut app, KeyCode::Home);
     assert_eq!(app.compare.arm_name(app.compare.chosen().expect("one")), "codel");
@@ -125,13 +123,15 @@ fn other_pictures_of_the_same_run() {
     press(&mut app, KeyCode::Char('v'));
     shows(&app, (100, 30), &[".p50", "op90", "*p99"]);
     press(&mut app, KeyCode::Char('v'));
-    assert!(frame(&app, Palette::Plain, 100, 30).contains(" response times of none "));
+    assert!(frame(&app, Palette::Plain, 100, 30).contains(" seda: response times "));
     press(&mut app, KeyCode::Char('v'));
     insta::assert_snapshot!("heat_map_of_arms", frame(&app, Palette::Plain, 100, 24));
     press(&mut app, KeyCode::Char('v'));
     insta::assert_snapshot!("goodput_over_load", frame(&app, Palette::Plain, 100, 24));
     press(&mut app, KeyCode::Char('v'));
-    assert!(frame(&app, Palette::Plain, 100, 30).contains("goodput/s .none"));
+    insta::assert_snapshot!("trade_off_of_arms", frame(&app, Palette::Plain, 100, 24));
+    press(&mut app, KeyCode::Char('v'));
+    assert_eq!(app.compare.look.view, crate::app::View::OverTime);
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn what_policies_show_of_themselves_is_a_figure_too() {
 #[test]
 fn a_saved_run_opens_on_the_live_screen_and_plays() {
     let mut app = comparison();
-    presses(&mut app, [KeyCode::Down, KeyCode::Char('o')]);
+    press(&mut app, KeyCode::Char('o'));
     assert_eq!(app.screen, Screen::Replay);
     shows(
         &app,
@@ -220,10 +220,12 @@ fn a_mouse_points_at_rows_figures_panes_and_panels() {
     let setup = app.setup.as_ref().expect("a setup");
     assert_eq!((setup.pane, setup.keys()[setup.row(Pane::Keys)].name.as_str()), (Pane::Keys, "users.think"));
     let mut app = comparison();
-    click(&mut app, size, "84★");
-    assert_eq!((app.compare.at, app.compare.column), (1, 0));
-    click(&mut app, size, "p90   ");
-    assert_eq!(app.compare.column, 4);
+    click(&mut app, size, ". none ");
+    assert_eq!((app.compare.at, app.compare.column), (0, 0));
+    click(&mut app, size, " p99  ");
+    assert_eq!(app.compare.columns[app.compare.column].name(), "p99");
+    click(&mut app, size, "trade-off");
+    assert_eq!(app.compare.look.view, crate::app::View::TradeOff);
     let mut app = super::running();
     click(&mut app, size, "[2]");
     assert!(frame(&app, Palette::Plain, 140, 40).lines().count() == 40 && app.live.enlarged.is_some());

@@ -73,16 +73,15 @@ fn figure(compare: &Compare, body: Rect, at: Position) -> Option<MouseTarget> {
     if places.picture.contains(at) && compare.look.view == View::OverTime {
         return compare::second_at(compare, places.picture, at.x).map(MouseTarget::Moment);
     }
+    if places.tabs.contains(at) {
+        return compare::tab_at(compare, places.tabs, at.x);
+    }
     if !places.table.contains(at) {
         return None;
     }
-    let column = compare::column_at(compare, places.table, at.x);
-    // Under the title is the heading.
-    let row = usize::from(at.y - places.table.y).checked_sub(1)?;
-    let Some(row) = row.checked_sub(1) else { return column.map(MouseTarget::Header) };
+    // Under the title and the heading.
+    let row = usize::from(at.y - places.table.y).checked_sub(2)?;
     let order = compare.order();
-    let room = usize::from(places.table.height.saturating_sub(2));
-    let here = order.iter().position(|at| *at == compare.at).unwrap_or(0);
-    let arm = *order.get(row + first_shown(here, order.len(), room))?;
-    Some(MouseTarget::Figure { arm, column })
+    let arm = *order.get(row + compare::first_row(compare, places.table))?;
+    Some(MouseTarget::Arm(arm))
 }

@@ -10,7 +10,7 @@ use analysis::{
 use ratatui::{
     Frame,
     layout::Rect,
-    style::{Modifier, Style},
+    style::Style,
     symbols::Marker,
     text::{Line, Span},
     widgets::{Axis, Block, Borders, Chart, Dataset, GraphType},
@@ -110,8 +110,7 @@ impl Plot<'_> {
         let block = Block::new()
             .borders(Borders::TOP)
             .border_style(palette.faint())
-            // What the border's style has in it would stay in the titles.
-            .title_style(Style::new().remove_modifier(Modifier::DIM))
+            .title_style(palette.titles())
             .title(self.legend(area.width, palette))
             .title(Line::styled(self.latest_shown(area.width).to_owned(), palette.strong()).right_aligned());
         frame.render_widget(block, area);

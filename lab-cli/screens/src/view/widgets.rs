@@ -5,8 +5,9 @@ use std::time::Duration;
 use ratatui::{
     Frame,
     layout::{Alignment, Constraint, Layout, Rect},
+    style::Style,
     text::{Line, Span},
-    widgets::{Block, BorderType, Paragraph},
+    widgets::{Block, BorderType, Borders, Paragraph},
 };
 
 use crate::{Palette, text_input::TextInput};
@@ -64,6 +65,45 @@ pub(crate) fn pane(title: &str, here: bool, palette: Palette) -> Block<'static> 
     Block::bordered().border_type(BorderType::Rounded).border_style(border).title(title)
 }
 
+/// The frame of a part whose first row is that of its title: a rule there, or a box around it.
+pub(super) fn framed(frame: &mut Frame<'_>, part: Rect, block: Block<'_>, is_boxed: bool) {
+    let edge = u16::from(is_boxed);
+    let place = Rect { x: part.x - edge, width: part.width + 2 * edge, height: part.height + edge, ..part };
+    let borders = if is_boxed { Borders::ALL } else { Borders::TOP };
+    frame.render_widget(block.borders(borders).border_type(BorderType::Rounded), place);
+}
+
+/// A bar that is filled to this share of its columns, with a tick at another one; what is longer ends in an arrow.
+pub(super) fn bar(share: f64, tick: Option<f64>, columns: u16, style: Style, palette: Palette) -> Line<'static> {
+    const EIGHTHS: [&str; 9] = ["·", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"];
+    let filled = share.clamp(0.0, 1.0) * f64::from(columns);
+    let tick = tick.map(|at| ((at * f64::from(columns)) as u16).min(columns.saturating_sub(1)));
+    let cell = |at: u16| {
+        let eighths = ((filled - f64::from(at)).clamp(0.0, 1.0) * 8.0).round() as usize;
+        match eighths {
+            _ if share > 1.0 && at + 1 == columns => Span::styled("▶", style),
+            8 if tick == Some(at) => Span::styled("│", Style { bg: style.fg, ..palette.strong() }),
+            _ if tick == Some(at) => Span::styled("│", palette.target()),
+            0 => Span::styled(EIGHTHS[0], palette.faint()),
+            eighths => Span::styled(EIGHTHS[eighths], style),
+        }
+    };
+    (0..columns).map(cell).collect()
+}
+
+/// Values over time in so many columns, each as high as the highest of its part; nothing is the lowest.
+pub(super) fn spark(values: &[f64], columns: usize) -> String {
+    const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let most = values.iter().copied().fold(0.0, f64::max);
+    let columns = columns.min(values.len());
+    let column = |at: usize| {
+        let part = &values[at * values.len() / columns..(at + 1) * values.len() / columns];
+        let highest = part.iter().copied().fold(0.0, f64::max);
+        HEIGHTS[if most > 0.0 { (highest / most * 7.0).round() as usize } else { 0 }]
+    };
+    (0..columns).map(column).collect()
+}
+
 /// Rows of `count` that are shown, if not all are: at the right end of a list's title.
 pub(super) fn part_shown(first: usize, room: usize, count: usize, palette: Palette) -> Line<'static> {
     if count <= room {
@@ -84,5 +124,24 @@ pub(super) fn rounded(time: Duration) -> String {
         seconds @ 0..90 => format!("{seconds} s"),
         seconds @ 90..5400 => format!("{} min", (seconds + 30) / 60),
         seconds => format!("{:.1} h", seconds as f64 / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_is_filled_to_eighths_and_shows_its_tick_and_what_is_too_long() {
+        let text = |share, tick| bar(share, tick, 8, Style::new(), Palette::Plain).to_string();
+        assert_eq!(text(0.5, None), "████····");
+        assert_eq!(text(0.5 + 3.0 / 64.0, Some(0.75)), "████▍·│·");
+        assert_eq!(text(1.2, Some(0.5)), "████│██▶");
+    }
+
+    #[test]
+    fn a_course_shows_the_highest_of_each_part() {
+        assert_eq!(spark(&[0.0, 0.0, 7.0, 1.0, 3.0, 2.0], 3), "▁█▄");
+        assert_eq!((spark(&[], 5), spark(&[0.0], 5)), (String::new(), "▁".to_owned()));
     }
 }

@@ -58,7 +58,7 @@ fn a_run_of_the_screens_says_it_among_what_happened() {
         // Live, in place of virtual time.
         ("v Enter", &["generator CPU"]),
         ("8", &["other programs use"]),
-        ("q", &["Enter behind the verdict"]),
+        ("q", &["y copy command"]),
         ("q", &["code=0"]),
     ]);
 }

@@ -18,7 +18,7 @@ fn a_comparison_of_a_part_of_the_blocks_says_so() {
     tmux.wait_for(&["which setting keeps", "mine.yaml"]);
     tmux.dialog(&[("/ mine.yaml Enter", &["1 found"]), ("Tab", &["2 arms x 999"]), ("Enter", &["arm codel is over"])]);
     tmux.type_in("q");
-    let screen = tmux.wait_for(&["Enter behind the verdict"]);
+    let screen = tmux.wait_for(&["y copy command"]);
     let head = screen.lines().next().expect("a line");
     assert!(head.contains("PARTIAL: ") && head.contains(" of 999 blocks ran to their end"), "{screen}");
     assert!(head.contains("stopped after") && head.contains("none of 2 claims was judged"), "{screen}");

@@ -19,9 +19,16 @@ impl Compare {
         }
         let against = match self.look.baseline.and_then(|at| self.all_series.get(at)) {
             Some(arm_series) => self.name(*arm_series),
-            None => self.baseline()?.to_owned(),
+            None => self.all_series.iter().find_map(|of| self.verdict(*of, self.column()))?.baseline.clone(),
         };
         Some(format!("{} against {}", column.name(), scrubbed(&against)))
+    }
+
+    /// Something is found that a single block does not describe already.
+    pub fn has_findings(&self) -> bool {
+        let decides =
+            |arm_series: &ArmSeries| self.verdict(*arm_series, self.column()).is_some_and(|of| !decides_nothing(of));
+        self.look.across || self.look.baseline.is_some() || self.all_series.iter().any(decides)
     }
 
     /// The finding for the figure under the cursor; all of the words stand above the table.
@@ -54,6 +61,6 @@ fn in_few_words(comparison: &Comparison) -> String {
 }
 
 /// Too few blocks for an interval.
-pub(crate) fn decides_nothing(comparison: &Comparison) -> bool {
+fn decides_nothing(comparison: &Comparison) -> bool {
     comparison.interval.is_none() && comparison.verdict == ComparisonVerdict::Undecided
 }

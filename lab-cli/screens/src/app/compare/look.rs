@@ -1,6 +1,6 @@
 //! Ways to look at a comparison.
 
-/// The picture above the table.
+/// The picture below the table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum View {
     /// The figure under the cursor over time, a line an arm.
@@ -14,6 +14,25 @@ pub(crate) enum View {
     Heat,
     /// The figure over the load, a point a phase.
     OverLoad,
+    /// Response time over goodput, a point an arm.
+    TradeOff,
+}
+
+impl View {
+    pub const ALL: [Self; 6] =
+        [Self::OverTime, Self::Percentiles, Self::Latencies, Self::Heat, Self::OverLoad, Self::TradeOff];
+
+    /// Its name on its tab.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OverTime => "over time",
+            Self::Percentiles => "percentiles",
+            Self::Latencies => "times",
+            Self::Heat => "heat",
+            Self::OverLoad => "over load",
+            Self::TradeOff => "trade-off",
+        }
+    }
 }
 
 /// The look of the comparison: picture, figures, order.
@@ -26,7 +45,7 @@ pub(crate) struct Look {
     pub zoomed: bool,
     /// The second under the cursor on the time axis.
     pub moment: Option<f64>,
-    /// Rows are in the order of the figure, best first.
+    /// Rows are in the order of the figure under the cursor, and not of goodput.
     pub sorted: bool,
     /// The arm that the others are held against, in place of the experiment's.
     pub baseline: Option<usize>,

@@ -1,63 +1,97 @@
 //! Ranks of arms: order, and what can be told of two arms whose blocks had the same load.
 
+use std::cmp::Ordering;
+
 use analysis::series::value::Value;
 
 use super::{ArmSeries, Compare};
 use crate::column::{Better, Column};
 
-/// The rank of an arm in a figure.
+/// Share of the best goodput below which an arm's response times are those of a few survivors.
+const SURVIVORS: f64 = 0.5;
+
+/// The rank of an arm in the figure that rows are in the order of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rank {
+    /// Better than all others.
     Best,
-    /// Better than the best in some blocks, worse in others.
+    /// Better than the first in some blocks, worse in others.
     WithinNoise,
-    Behind,
+    /// From 1 on; equal figures share one.
+    Place(usize),
+    /// Nobody can choose it, or its times are those of survivors.
+    Out,
 }
 
 impl Compare {
-    /// Rows in the order of the table.
+    /// The figure that rows are in the order of.
+    pub fn ranked_by(&self) -> Column {
+        if self.look.sorted { self.column() } else { Column::Goodput }
+    }
+
+    /// Rows in the order of the table: best first; of equal goodput the one with the shorter response time.
     pub fn order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.all_series.len()).collect();
-        if self.look.sorted {
-            let column = self.column();
-            let key = |at: &usize| {
-                let value = self.figure(self.all_series[*at], column).map(|value| value.at);
-                // What is not known comes last.
-                let sign = if column.better() == Some(Better::Lower) { 1.0 } else { -1.0 };
-                value.map_or(f64::INFINITY, |value| sign * value)
-            };
-            order.sort_by(|a, b| key(a).total_cmp(&key(b)));
-        } else if self.look.across {
+        if self.look.across && !self.look.sorted {
             order.sort_by_key(|at| self.beside_its_like(self.all_series[*at]));
+            return order;
         }
+        let out = self.out();
+        let columns = [self.ranked_by(), Column::Goodput, self.time()];
+        let key = |at: &usize| {
+            let [first, second, third] = columns.map(|column| {
+                let sign = if column.better() == Some(Better::Lower) { 1.0 } else { -1.0 };
+                // What is not known comes last.
+                self.figure(self.all_series[*at], column).map_or(f64::INFINITY, |value| sign * value.at)
+            });
+            [f64::from(u8::from(out[*at])), first, second, third]
+        };
+        let keys: Vec<[f64; 4]> = order.iter().map(key).collect();
+        order.sort_by(|a, b| keys[*a].partial_cmp(&keys[*b]).unwrap_or(Ordering::Equal));
         order
     }
 
-    /// The arm whose figure is the best one; `None`: nobody's is better than another's, or that is no question of this figure.
-    fn best(&self, column: Column) -> Option<usize> {
-        let better = column.better()?;
-        let known: Vec<(usize, Value)> = self
-            .all_series
-            .iter()
-            .enumerate()
-            .filter_map(|(n, arm_series)| Some((n, self.figure(*arm_series, column)?)))
-            .collect();
-        let (best, value) = known.iter().copied().reduce(|a, b| if better.is(b.1.at, a.1.at) { b } else { a })?;
-        let is_alone = known.iter().any(|(_, other)| better.is(value.at, other.at));
-        // A bound from below is not known to be small.
-        (is_alone && !(value.at_least && better == Better::Lower)).then_some(best)
+    /// Arms without a rank, by their numbers.
+    fn out(&self) -> Vec<bool> {
+        let hindsight: Vec<bool> = self.all_series.iter().map(|arm_series| self.is_hindsight(*arm_series)).collect();
+        let served = |at: usize| self.figure(self.all_series[at], Column::Goodput).map_or(0.0, |value| value.at);
+        let best = (0..hindsight.len()).filter(|at| !hindsight[*at]).map(served).fold(0.0, f64::max);
+        let shorter = self.ranked_by().better() == Some(Better::Lower);
+        (0..hindsight.len()).map(|at| hindsight[at] || shorter && served(at) < SURVIVORS * best).collect()
     }
 
-    pub fn rank(&self, at: usize, column: Column) -> Option<Rank> {
-        let best = self.best(column)?;
-        if at == best {
-            return Some(Rank::Best);
+    /// Ranks by the arms' numbers; none of a single second, of runs that are held against each other, or of a figure that is
+    /// neither good nor bad.
+    pub fn ranks(&self) -> Vec<Option<Rank>> {
+        let (column, out) = (self.ranked_by(), self.out());
+        let mut ranks = vec![None; out.len()];
+        let is_asked = self.look.moment.is_none() && !self.look.across;
+        let Some(better) = column.better().filter(|_| is_asked) else { return ranks };
+        let known = |at: usize| Some((at, self.figure(self.all_series[at], column)?));
+        let ranked: Vec<(usize, Value)> = self.order().into_iter().filter(|at| !out[*at]).filter_map(known).collect();
+        // A bound from below is not known to be small.
+        let is_alone = |(_, best): &(usize, Value), next: Option<&(usize, Value)>| {
+            let is_ahead = next.map_or(out.len() > 1, |(_, next)| better.is(best.at, next.at));
+            is_ahead && !(best.at_least && better == Better::Lower)
+        };
+        for (n, (at, value)) in ranked.iter().enumerate() {
+            let place = 1 + ranked.iter().position(|(_, other)| other.at == value.at).unwrap_or(n);
+            ranks[*at] = Some(match (n, &ranked[..]) {
+                (0, [first, ..]) if is_alone(first, ranked.get(1)) => Rank::Best,
+                (1.., [first, ..]) if self.is_within_noise(first.0, *at, better) => Rank::WithinNoise,
+                _ => Rank::Place(place),
+            });
         }
-        let (better, arm_series) = (column.better()?, *self.all_series.get(at)?);
-        let pairs = self.pairs(self.all_series[best], arm_series, column);
+        (0..out.len()).filter(|at| out[*at]).for_each(|at| ranks[at] = Some(Rank::Out));
+        ranks
+    }
+
+    /// True if the first arm was not ahead of this one in every block.
+    fn is_within_noise(&self, first: usize, at: usize, better: Better) -> bool {
+        let pairs = self.pairs(self.all_series[first], self.all_series[at], self.ranked_by());
         let ahead = pairs.iter().filter(|(best, own)| better.is(own.at, best.at)).count();
         let level = pairs.iter().filter(|(best, own)| own.at == best.at).count();
-        Some(if pairs.len() > 1 && (ahead > 0 || level == pairs.len()) { Rank::WithinNoise } else { Rank::Behind })
+        pairs.len() > 1 && (ahead > 0 || level == pairs.len())
     }
 
     /// Figures of two arms in the same blocks.

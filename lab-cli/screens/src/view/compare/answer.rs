@@ -1,138 +1,66 @@
-//! The answer at the head of a comparison: the sentences that reports begin with, as many as have room. All of them are behind the
-//! verdict.
+//! Head of a comparison: which arm to deploy, the command that does, and the order of the arms. All that is said is behind the verdict.
 
-use analysis::{
-    answer::Opening,
-    text::{scrubbed, wrapped},
-};
+use analysis::text::{scrubbed, wrapped};
 use ratatui::{
     layout::Rect,
     style::Style,
     text::{Line, Span},
 };
 
-use crate::{
-    Palette,
-    app::{ArmSeries, Compare},
-};
+use crate::{Palette, app::Compare};
 
-/// Rows of a screen that are left to picture and table before the answer gets its second line, and rows for each line after that.
-const LEFT: u16 = 19;
-const ROWS_A_LINE: u16 = 4;
-/// Lines at most.
-const MOST: u16 = 8;
-/// Columns in front of a sentence: the mark of its arm's line.
+/// Lines of a screen of few rows, and rows for each line more.
+const FEWEST: u16 = 2;
+const ROWS_A_LINE: u16 = 7;
+const ROWS_OF_FEWEST: u16 = 20;
+const MOST: u16 = 6;
+/// Columns in front of a sentence.
 const INDENT: usize = 3;
 
-/// Lines that it takes of this area.
-pub(super) fn height(compare: &Compare, area: Rect) -> u16 {
-    let most = (area.height.saturating_sub(LEFT) / ROWS_A_LINE).clamp(1, MOST);
-    let shown = Shown::of(compare, area.width, most);
-    u16::try_from(shown.sentences.iter().map(|(_, lines)| lines.len()).sum::<usize>()).unwrap_or(MOST)
-}
-
-/// The lines.
-pub(super) fn lines(compare: &Compare, width: u16, most: u16, palette: Palette) -> Vec<Line<'static>> {
-    let shown = Shown::of(compare, width, most);
-    let of = |(said, lines): (&Opening, Vec<String>)| {
-        let (mark, style) = mark(compare, said, palette);
-        let line = move |(n, text): (usize, String)| {
-            let before = if n == 0 { format!(" {mark} ") } else { " ".repeat(INDENT) };
-            // What holds for all arms.
-            let of_text = if said.arm.is_none() { style } else { Style::new() };
-            Line::from(vec![Span::styled(before, style), Span::styled(text, of_text)])
-        };
-        lines.into_iter().enumerate().map(line).collect::<Vec<_>>()
-    };
-    let mut lines: Vec<Line<'_>> = shown.sentences.into_iter().flat_map(of).collect();
-    if let Some(last) = lines.last_mut().filter(|_| !shown.more.is_empty()) {
-        last.push_span(Span::styled(shown.more, palette.faint()));
+/// Lines of it for the run under the cursor, in this area.
+pub(super) fn lines(compare: &Compare, area: Rect, palette: Palette) -> Vec<Line<'static>> {
+    let Some(run) = compare.chosen().map(|arm_series| arm_series.run) else { return Vec::new() };
+    let more = area.height.saturating_sub(ROWS_OF_FEWEST) / ROWS_A_LINE;
+    let mut left = usize::from((FEWEST + more).min(MOST));
+    let room = usize::from(area.width).saturating_sub(INDENT + 1);
+    let mut lines = Vec::new();
+    for (text, style) in said(compare, run, palette) {
+        let mut rows = wrapped(&scrubbed(&text), room);
+        // The first one leaves a line for the command; another gives way to what has room.
+        let most = if lines.is_empty() { left - 1 } else { left };
+        if rows.len() > most {
+            if !lines.is_empty() {
+                continue;
+            }
+            rows.truncate(most);
+            rows.last_mut().into_iter().for_each(|last| *last = cut(last, room));
+        }
+        left -= rows.len();
+        for row in rows {
+            let letter = compare.letter(run).filter(|_| lines.is_empty()).unwrap_or_default();
+            lines.push(Line::from(vec![Span::raw(format!(" {letter:1} ")), Span::styled(row, style)]));
+        }
     }
     lines
 }
 
-/// The mark and the style of the line of the arm that a sentence is about.
-fn mark(compare: &Compare, said: &Opening, palette: Palette) -> (char, Style) {
-    let Some(arm) = &said.arm else {
-        return if said.is_warning { ('!', palette.bad()) } else { (' ', palette.strong()) };
-    };
-    let run = compare.chosen().map(|arm_series| arm_series.run);
-    let is_it = |arm_series: &ArmSeries| Some(arm_series.run) == run && compare.arm_name(*arm_series) == arm;
-    let (style, mark) = palette.line(compare.all_series.iter().position(is_it).unwrap_or(0));
-    // Of several runs the letter says which one is meant.
-    let letter = run.and_then(|run| compare.letter(run)?.chars().next());
-    (letter.unwrap_or_else(|| palette.mark(mark)), style)
+/// What there is to be said, the most important first.
+fn said(compare: &Compare, run: usize, palette: Palette) -> Vec<(String, Style)> {
+    let opening = compare.opening(run).iter().filter(|said| said.arm.is_none());
+    let opening = opening.map(|said| match said.is_warning {
+        true => (format!("! {}", said.text), palette.bad()),
+        false => (said.text.clone(), Style::new()),
+    });
+    let Some(recommended) = compare.recommended(run) else { return opening.collect() };
+    let command = recommended.deploy.first().map(|way| (format!("$ {way}   (y copies it)"), palette.accent()));
+    let mut sentences = recommended.lines().into_iter().filter(|line| !line.starts_with("How: "));
+    let first = sentences.next().map(|line| (line, palette.strong()));
+    let others = sentences.map(|line| (line, palette.faint()));
+    first.into_iter().chain(command).chain(opening).chain(others).collect()
 }
 
-/// Sentences with their lines, and how many more there are, in words.
-struct Shown<'a> {
-    sentences: Vec<(&'a Opening, Vec<String>)>,
-    more: String,
-}
-
-impl<'a> Shown<'a> {
-    /// Lays out the answer of the run under the cursor, in `most` lines: all in their order, or, where not all have
-    /// room, first that of the arm under the cursor.
-    fn of(compare: &'a Compare, width: u16, most: u16) -> Self {
-        let Some(arm_series) = compare.chosen() else { return Self { sentences: Vec::new(), more: String::new() } };
-        let (room, most) = (usize::from(width).saturating_sub(INDENT + 1), usize::from(most));
-        let in_lines = |said: &'a Opening| (said, wrapped(&scrubbed(&said.text), room));
-        let mut all: Vec<_> = compare.opening(arm_series.run).iter().map(in_lines).collect();
-        let count =
-            |sentences: &[(&Opening, Vec<String>)]| sentences.iter().map(|(_, lines)| lines.len()).sum::<usize>();
-        if count(&all) <= most {
-            return Self { sentences: all, more: String::new() };
-        }
-        let total = all.len();
-        // Stars in the table tell the order too.
-        all.retain(|(said, _)| said.arm.is_some() || said.is_warning);
-        if count(&all) > most {
-            let here = compare.arm_name(arm_series);
-            all.sort_by_key(|(said, _)| said.arm.as_deref() != Some(here));
-        }
-        let mut left = most;
-        let mut sentences: Vec<(&Opening, Vec<String>)> = Vec::new();
-        for (said, mut lines) in all {
-            // The first one is begun at least.
-            if left == 0 || lines.len() > left && !sentences.is_empty() {
-                break;
-            }
-            lines.truncate(left);
-            left -= lines.len();
-            sentences.push((said, lines));
-        }
-        let whole = sentences.last().is_some_and(|(said, lines)| in_lines(said).1.len() == lines.len());
-        let more = match total - sentences.len() {
-            0 => " (Enter: the rest)".to_owned(),
-            more => format!(" (Enter: {more} more)"),
-        };
-        if let Some(last) = sentences.last_mut().and_then(|(_, lines)| lines.last_mut()) {
-            *last = cut(last, room.saturating_sub(more.chars().count()), whole);
-        }
-        Self { sentences, more }
-    }
-}
-
-/// A line that ends with a clause, else with a whole word, within its room, with `…` where something is missing.
-fn cut(line: &str, room: usize, whole: bool) -> String {
-    if whole && line.chars().count() <= room {
-        return line.to_owned();
-    }
+/// A line that ends with a whole word, within its room, and with `…`.
+fn cut(line: &str, room: usize) -> String {
     let kept = wrapped(line, room.saturating_sub(2)).into_iter().next().unwrap_or_default();
-    // Rather between two clauses than within a figure, if not much is lost by that.
-    let clause = kept.rfind([';', ',']).filter(|at| 2 * at >= kept.len()).map(|at| kept[..at].to_owned());
-    format!("{} …", clause.unwrap_or(kept))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_line_ends_in_whole_words() {
-        assert_eq!(cut("seda: keeps 85/s of 100/s", 25, true), "seda: keeps 85/s of 100/s");
-        assert_eq!(cut("seda: keeps 85/s of 100/s", 24, true), "seda: keeps 85/s of …");
-        assert_eq!(cut("seda: keeps 85/s, 12 % rejected; recovers", 38, true), "seda: keeps 85/s, 12 % rejected …");
-        assert_eq!(cut("seda: keeps", 24, false), "seda: keeps …");
-    }
+    format!("{kept} …")
 }

@@ -11,7 +11,10 @@ use ratatui::{
     widgets::{Block, Borders, Paragraph},
 };
 
-use super::{super::widgets::first_shown, over_time};
+use super::{
+    super::widgets::{first_shown, part_shown},
+    over_time,
+};
 use crate::{
     Palette,
     app::{ArmSeries, Compare},
@@ -39,7 +42,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette
     let row = order.iter().position(|at| *at == compare.at).unwrap_or(0);
     let first = first_shown(row, order.len(), inside);
     // Rows share the height that there is.
-    let tall = (inside / order.len().max(1)).clamp(1, 4);
+    let tall = (inside / order.len().max(1)).max(1);
+    let part = part_shown(first, inside, order.len(), palette);
     let mut lines: Vec<Line<'_>> = Vec::new();
     for &n in order.iter().skip(first).take(inside / tall) {
         let style = if n == compare.at { palette.selected() } else { Style::new() };
@@ -62,7 +66,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette
     }
     let ends = ends([start, end], room);
     lines.push(Line::styled(format!(" {:<wide$}  {ends}", ""), palette.faint()));
-    frame.render_widget(Paragraph::new(lines).block(block), area);
+    frame.render_widget(Paragraph::new(lines).block(block.title(part)), area);
 }
 
 /// The two ends of the time axis below `room` columns, in seconds.

@@ -30,7 +30,7 @@ const LABEL: usize = 6;
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette: Palette) {
     let Some(arm_series) = compare.chosen() else { return };
     let name = scrubbed(&compare.name(arm_series));
-    let about = |words: &str| format!(" response times of {name}{}{words} ", over_time::block(compare).trim_end());
+    let about = |words: &str| format!(" {name}: response times{}{words} ", over_time::block(compare).trim_end());
     let block = |title: String| {
         let block = Block::new().borders(Borders::TOP).border_style(palette.faint());
         block.title(Line::styled(title, palette.strong()))

@@ -34,17 +34,17 @@ pub(super) fn plot(compare: &Compare, palette: Palette) -> Plot<'static> {
     let up = if column.is_time() {
         decades(values(), target)
     } else {
-        from_zero(values().fold(1.0, f64::max) * 1.05, column.unit())
+        from_zero(values().fold(1.0, f64::max), column.unit())
     };
     let most = points().map(|point| point.planned).fold(1.0, f64::max);
     let front = curves.iter().position(|(n, ..)| *n == compare.at);
     let series = curves.iter().map(|(n, arm_series, curve)| {
-        let (style, mark) = palette.line(*n);
-        let style = if *n == compare.at { style.patch(palette.strong()) } else { style };
+        let (style, mark) = palette.line(compare.colour(*n));
         let mut points: Vec<(f64, Option<Value>)> =
             curve.points.iter().map(|point| (point.planned, value(point))).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Series { name: scrubbed(&compare.name(*arm_series)), style, mark, points, ..Series::default() }
+        let name = scrubbed(&compare.name(*arm_series));
+        Series { name, style, mark, points, faint: *n != compare.at, ..Series::default() }
     });
     Plot {
         title: column.name(),
@@ -54,6 +54,7 @@ pub(super) fn plot(compare: &Compare, palette: Palette) -> Plot<'static> {
         up,
         front,
         series: series.collect(),
+        names_at_ends: true,
         ..Plot::default()
     }
 }

@@ -20,26 +20,30 @@ pub(super) fn figure(compare: &Compare, palette: Palette) -> Plot<'static> {
             .filter_map(|second| Some(column.at(second)?.at))
     };
     let target = compare.objective_ms().unwrap_or(1000.0);
+    let shape = compare.chosen().and_then(|arm_series| compare.runs[arm_series.run].shape.as_ref());
+    let capacity = shape.and_then(|shape| shape.capacity_per_s).filter(|_| column == Column::Goodput);
     let up = if column.is_time() {
         decades(values(), target)
     } else {
-        from_zero(values().fold(1.0, f64::max) * 1.05, column.unit())
+        from_zero(capacity.iter().copied().chain(values()).fold(1.0, f64::max), column.unit())
     };
-    let series_of = |(n, arm_series): (usize, &ArmSeries)| {
-        let (style, mark) = palette.line(n);
-        let style = if n == compare.at { style.patch(palette.strong()) } else { style };
-        let name = scrubbed(&compare.name(*arm_series));
-        Series { name, style, mark, points: points(compare, *arm_series, column), ..Series::default() }
+    let line = |at: usize| {
+        let (style, mark) = palette.line(compare.colour(at));
+        let name = scrubbed(&compare.name(compare.all_series[at]));
+        let points = points(compare, compare.all_series[at], column);
+        Series { name, style, mark, points, faint: at != compare.at, ..Series::default() }
     };
-    // First in the legend, last to be drawn.
-    let (front, others): (Vec<_>, Vec<_>) = shown().partition(|(n, _)| *n == compare.at);
-    let lines: Vec<Series> = front.iter().chain(&others).map(|(n, arm_series)| series_of((*n, arm_series))).collect();
+    // In the order of the table: names of the best have room first.
+    let lines: Vec<usize> = compare.order().into_iter().filter(|at| !compare.hidden.contains(at)).collect();
     let span = span(compare);
-    let target = column.is_time().then(|| Series::level("target", target, span, palette));
-    let front = (!front.is_empty()).then_some(usize::from(target.is_some()));
-    let series = target.into_iter().chain(lines).collect();
+    let level = match capacity {
+        Some(capacity) => Some(Series::level("capacity", capacity, span, palette)),
+        None => column.is_time().then(|| Series::level("target", target, span, palette)),
+    };
+    let front = lines.iter().position(|at| *at == compare.at).map(|at| at + usize::from(level.is_some()));
+    let series = level.into_iter().chain(lines.into_iter().map(line)).collect();
     let latest = format!("{}{}", block(compare), changed(compare));
-    Plot { title: column.name(), latest, up, series, front, ..around(compare, span) }
+    Plot { title: column.name(), latest, up, series, front, names_at_ends: true, ..around(compare, span) }
 }
 
 /// Median, 90th and 99th percentile of the arm under the cursor.
@@ -52,12 +56,10 @@ pub(super) fn percentiles(compare: &Compare, palette: Palette) -> Plot<'static> 
     let target = compare.objective_ms().unwrap_or(1000.0);
     let up = decades(values, target);
     let span = span(compare);
-    let lines = columns.map(|(column, style, mark)| Series {
-        name: column.name().to_owned(),
-        style,
-        mark,
-        points: points(compare, arm_series, column),
-        ..Series::default()
+    let lines = columns.map(|(column, style, mark)| {
+        let points = points(compare, arm_series, column);
+        let few = if points.iter().all(|(_, value)| value.is_none()) { ": too few answers a second" } else { "" };
+        Series { name: format!("{}{few}", column.name()), style, mark, points, ..Series::default() }
     });
     let series = std::iter::once(Series::level("target", target, span, palette)).chain(lines).collect();
     let latest = format!(" {}{} ", scrubbed(&compare.name(arm_series)), block(compare));
