@@ -43,6 +43,8 @@ struct Known {
     arms: Vec<Vec<String>>,
     /// First lines of reports, run by run.
     openings: Vec<Vec<Opening>>,
+    /// Blocks that figures are made of, run by run.
+    blocks: Vec<BTreeSet<u32>>,
     /// Answers, run by run.
     answers: Vec<RunAnswer>,
     /// Arms to deploy, run by run.
@@ -101,7 +103,8 @@ impl Compare {
         let openings = runs.iter().map(|run| opening(&run.summary)).collect();
         let answers = runs.iter().map(|run| of_summary(&run.summary)).collect();
         let recommended = runs.iter().map(|run| recommendation(&run.summary)).collect();
-        let known = Known { arms, openings, answers, recommended, ..Known::default() };
+        let blocks = runs.iter().zip(&arms).map(|(run, arms)| counted_blocks(&run.summary.arms, arms.len())).collect();
+        let known = Known { arms, openings, blocks, answers, recommended, ..Known::default() };
         let mut of = Self { runs, known, all_series, phase: busiest.unwrap_or(0), phases, columns, ..Self::default() };
         // The eye meets the winner.
         of.at = of.order().first().copied().unwrap_or(0);
@@ -250,7 +253,8 @@ impl Compare {
     fn lines_behind(&self) -> usize {
         let of = |(at, run): (usize, &OpenRun)| {
             let (reasons, thresholds) = (run.summary.reasons.len(), run.summary.thresholds.len());
-            3 + self.opening(at).len() + run.made.len() + 2 * reasons + 2 * thresholds
+            let recommended = self.recommended(at).map_or(0, |recommended| recommended.lines().len());
+            3 + self.opening(at).len() + recommended + run.made.len() + 2 * reasons + 2 * thresholds
         };
         self.runs.iter().enumerate().map(of).sum()
     }
@@ -297,24 +301,15 @@ impl Compare {
 
     /// Blocks of which figures are the medians, in the run with the fewest and in that with the most.
     pub fn kept(&self) -> (usize, usize) {
-        let counts = || (0..self.runs.len()).map(|run| self.blocks_of(run).len());
+        let counts = || self.known.blocks.iter().map(BTreeSet::len);
         (counts().min().unwrap_or(1), counts().max().unwrap_or(1))
-    }
-
-    /// Blocks of a run of which figures are the medians: those that the machine did not spoil, and of a run that was stopped only
-    /// whole ones, as long as there are any.
-    fn blocks_of(&self, run: usize) -> BTreeSet<u32> {
-        let arms = &self.runs[run].summary.arms;
-        let left_out = excluded(arms);
-        let kept = |blocks: BTreeSet<u32>| -> BTreeSet<u32> { blocks.difference(&left_out).copied().collect() };
-        let whole = kept(whole_blocks(arms, self.known.arms[run].len()));
-        if whole.is_empty() { kept(arms.iter().map(|arm| arm.block).collect()) } else { whole }
     }
 
     /// Turns of an arm that its figures are made of.
     pub fn counted(&self, arm_series: ArmSeries) -> impl Iterator<Item = &Arm> {
-        let blocks = self.blocks_of(arm_series.run);
-        self.turns(arm_series).filter(move |arm| blocks.contains(&arm.block))
+        let (name, blocks) = (self.arm_name(arm_series), &self.known.blocks[arm_series.run]);
+        let arms = self.runs[arm_series.run].summary.arms.iter();
+        arms.filter(move |arm| arm.shown_name() == name && blocks.contains(&arm.block))
     }
 
     /// The run was stopped in the phase that is shown: the arm's figures are those of a part of it.
@@ -394,6 +389,15 @@ impl Compare {
     pub fn time(&self) -> Column {
         self.runs.first().map_or(Column::P90, |run| Column::bounded_by(&run.summary.objective))
     }
+}
+
+/// Blocks of a run of which figures are the medians: those that the machine did not spoil, and of a run that was stopped only
+/// whole ones, as long as there are any.
+fn counted_blocks(arms: &[Arm], each: usize) -> BTreeSet<u32> {
+    let left_out = excluded(arms);
+    let kept = |blocks: BTreeSet<u32>| -> BTreeSet<u32> { blocks.difference(&left_out).copied().collect() };
+    let whole = kept(whole_blocks(arms, each));
+    if whole.is_empty() { kept(arms.iter().map(|arm| arm.block).collect()) } else { whole }
 }
 
 /// Arms in the order of the file.

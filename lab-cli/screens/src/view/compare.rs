@@ -116,7 +116,7 @@ pub(super) fn places(area: Rect, compare: &Compare) -> Places {
     let doing = match area.height {
         ..ROOMY => 0,
         ROOMY..BOXED => 3,
-        height => 5 + edge + u16::from(height > 2 * ROOMY),
+        height => 5 + edge + u16::from(height > BOXED + PICTURE),
     };
     let rest = area.height.saturating_sub(heads + said + 1);
     let doing = if rest < rows.min(6) + PICTURE + doing { 0 } else { doing };

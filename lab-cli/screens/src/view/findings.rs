@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use analysis::{
+    recommend::Recommendation,
     report::identical,
     summary::{GateFinding, RunSummary, ThresholdResult, verdict_and_codes},
     text::{counted, scrubbed},
@@ -52,7 +53,9 @@ fn of_run<'a>(compare: &Compare, at: usize, palette: Palette) -> Vec<Line<'a>> {
     let opening = compare.opening(at);
     if !opening.is_empty() {
         lines.push(heading("what it comes to"));
-        lines.extend(opening.iter().map(|said| Line::raw(format!("   {}", scrubbed(&said.text)))));
+        let recommended = compare.recommended(at).map_or_else(Vec::new, Recommendation::lines);
+        let said = opening.iter().map(|said| &said.text).chain(&recommended);
+        lines.extend(said.map(|text| Line::raw(format!("   {}", scrubbed(text)))));
     }
     if !summary.reasons.is_empty() {
         lines.push(heading("why it is not VALID"));
