@@ -6,7 +6,6 @@ use super::{
     compare,
     home::{self, ListRow},
     live, past, setup,
-    widgets::first_shown,
 };
 use crate::{
     app::{App, Compare, MouseTarget, Pane, Setup, View},

@@ -10,7 +10,7 @@ use analysis::{
 use ratatui::{
     Frame,
     layout::Rect,
-    style::Style,
+    style::{Style, Stylize as _},
     symbols::Marker,
     text::{Line, Span},
     widgets::{Axis, Block, Borders, Chart, Dataset, GraphType},
@@ -271,7 +271,7 @@ impl Plot<'_> {
             }
             used += wide(series);
             let mark = palette.mark(series.mark);
-            spans.push(Span::styled(format!("{mark}{} ", series.name), series.style));
+            spans.push(Span::styled(format!("{mark}{} ", series.name), series.style.not_dim()));
         }
         Line::from(spans)
     }
