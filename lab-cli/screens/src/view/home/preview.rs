@@ -30,7 +30,7 @@ const LEAST_PLOT: u16 = 8;
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, preview: &Preview, choice: &Choice, palette: Palette) {
     let Some(experiment) = choice.found().map(|found| &found.experiment) else { return };
     let block = Block::new().borders(Borders::TOP).border_style(palette.faint());
-    let block = block.title(Span::styled(" what it shows, in the phase with the most load ", palette.strong()));
+    let block = block.title(Span::styled(" at the most load: in time, p90 of a middle second ", palette.strong()));
     if let Progress::Refused(why) = &preview.progress {
         let why = Line::styled(format!(" not in virtual time: {}", scrubbed(why)), palette.faint());
         frame.render_widget(Paragraph::new(why).wrap(Wrap { trim: false }).block(block), area);
