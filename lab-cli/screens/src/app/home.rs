@@ -231,10 +231,15 @@ impl Home {
         at.is_some()
     }
 
-    /// Choices that match the search: those by their names first, then those with its words beside each other.
+    /// Choices that match the search: those by their names first, then those with its words beside each other; if none has
+    /// all of the words, those that have any.
     pub fn shown(&self) -> impl Iterator<Item = &Choice> {
         let wanted = self.finding.as_ref().map_or(&self.filter, |line| &line.text).to_lowercase();
         let mut found: Vec<&Choice> = self.choices.iter().filter(|choice| choice.has(&wanted)).collect();
+        if found.is_empty() {
+            let any = |choice: &&Choice| wanted.split_whitespace().any(|word| choice.has(word));
+            found = self.choices.iter().filter(any).collect();
+        }
         let named = |choice: &Choice| wanted.split_whitespace().all(|word| choice.id.to_lowercase().contains(word));
         found.sort_by_key(|choice| (!named(choice), !choice.searched.contains(&wanted)));
         found.into_iter()

@@ -66,6 +66,7 @@ fn found(words: &str) -> Vec<String> {
 #[test]
 fn experiments_are_found_by_words_of_their_files() {
     assert_eq!(found("QUOTAS greedy figure"), ["sre-quotas"], "all of the words");
+    assert!(found("fairness quota").contains(&"sre-quotas".to_owned()), "or any of them");
     let retries = found("retry");
     for id in ["metastable", "cascade", "server-and-client", "retry-budget"] {
         assert!(retries.iter().any(|found| found == id), "{id}: {retries:?}");
