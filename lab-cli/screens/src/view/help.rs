@@ -14,7 +14,7 @@ const OF_RUNS: &[(&str, &str)] = &[
     ("in time", "answered as asked within the target: goodput"),
     ("low, BAD", "under 90 %, under half of what could be answered in time"),
     ("as needed", "about as many are turned away as ask beyond the capacity"),
-    ("of work", "the time that the service needs for all that is inside"),
+    ("work", "the time that the service needs for all that is inside"),
     ("p90", "90 of 100 answers came faster; refusals are not in it"),
     ("rate/s", "what the stage's policy lets in; a|b: by class"),
     ("value!", "over the limit: the run would be INVALID"),

@@ -168,7 +168,7 @@ fn inside(state: &State, now: &TimelineSecond, palette: Palette) -> Tile {
         title: "inside",
         value: now.in_flight.to_string(),
         against: String::new(),
-        judgement: work.map_or_else(String::new, |ms| format!("{} of work", text::time(ms))),
+        judgement: work.map_or_else(String::new, |ms| format!("{} work", text::time(ms))),
         style,
         share: work.map_or(0.0, |ms| ms / target),
         below: format!("{} users{}", now.users, most.filter(|(_, count)| **count > 0).map_or_else(String::new, busy)),
