@@ -1,12 +1,11 @@
 //! The figure under the cursor over the load: a point a phase, a line an arm. What a single load hides.
 
-use analysis::{
-    series::value::Value,
-    summary::CurvePoint,
-    text::{self, scrubbed},
-};
+use analysis::{chart::Point, series::value::Value, summary::CurvePoint, text};
 
-use super::super::plot::{Plot, Series, decades, from_zero};
+use super::{
+    super::plot::{Plot, decades, from_zero},
+    over_time::line,
+};
 use crate::{Palette, app::Compare, column::Column};
 
 pub(super) fn plot(compare: &Compare, palette: Palette) -> Plot<'static> {
@@ -24,11 +23,11 @@ pub(super) fn plot(compare: &Compare, palette: Palette) -> Plot<'static> {
     let curves = compare.all_series.iter().enumerate().filter(|(n, _)| !compare.hidden.contains(n)).filter_map(
         |(n, arm_series)| {
             let curves = &compare.runs[arm_series.run].summary.curves;
-            Some((n, *arm_series, curves.iter().find(|curve| curve.arm == compare.arm_name(*arm_series))?))
+            Some((n, curves.iter().find(|curve| curve.arm == compare.arm_name(*arm_series))?))
         },
     );
     let curves: Vec<_> = curves.collect();
-    let points = || curves.iter().flat_map(|(_, _, curve)| &curve.points);
+    let points = || curves.iter().flat_map(|(_, curve)| &curve.points);
     let target = compare.objective_ms().unwrap_or(1000.0);
     let values = || points().filter_map(value).map(|value| value.at);
     let up = if column.is_time() {
@@ -38,13 +37,10 @@ pub(super) fn plot(compare: &Compare, palette: Palette) -> Plot<'static> {
     };
     let most = points().map(|point| point.planned).fold(1.0, f64::max);
     let front = curves.iter().position(|(n, ..)| *n == compare.at);
-    let series = curves.iter().map(|(n, arm_series, curve)| {
-        let (style, mark) = palette.line(compare.colour(*n));
-        let mut points: Vec<(f64, Option<Value>)> =
-            curve.points.iter().map(|point| (point.planned, value(point))).collect();
+    let series = curves.iter().map(|(n, curve)| {
+        let mut points: Vec<Point> = curve.points.iter().map(|point| (point.planned, value(point))).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let name = scrubbed(&compare.name(*arm_series));
-        Series { name, style, mark, points, faint: *n != compare.at, ..Series::default() }
+        line(compare, *n, points, palette)
     });
     Plot {
         title: column.name(),

@@ -1,6 +1,6 @@
 //! Figures over time: one of all arms, or the percentiles of one arm.
 
-use analysis::{live::TimelineSecond, series::value::Value, text::scrubbed};
+use analysis::{chart::Point, live::TimelineSecond, text::scrubbed};
 
 use super::super::plot::{Plot, Series, decades, from_zero};
 use crate::{
@@ -27,12 +27,7 @@ pub(super) fn figure(compare: &Compare, palette: Palette) -> Plot<'static> {
     } else {
         from_zero(capacity.iter().copied().chain(values()).fold(1.0, f64::max), column.unit())
     };
-    let line = |at: usize| {
-        let (style, mark) = palette.line(compare.colour(at));
-        let name = scrubbed(&compare.name(compare.all_series[at]));
-        let points = points(compare, compare.all_series[at], column);
-        Series { name, style, mark, points, faint: at != compare.at, ..Series::default() }
-    };
+    let line = |at: usize| line(compare, at, points(compare, compare.all_series[at], column), palette);
     // In the order of the table: names of the best have room first.
     let lines: Vec<usize> = compare.order().into_iter().filter(|at| !compare.hidden.contains(at)).collect();
     let span = span(compare);
@@ -44,6 +39,13 @@ pub(super) fn figure(compare: &Compare, palette: Palette) -> Plot<'static> {
     let series = level.into_iter().chain(lines.into_iter().map(line)).collect();
     let latest = format!("{}{}", block(compare), changed(compare));
     Plot { title: column.name(), latest, up, series, front, names_at_ends: true, ..around(compare, span) }
+}
+
+/// The line of an arm: bright under the cursor.
+pub(super) fn line(compare: &Compare, at: usize, points: Vec<Point>, palette: Palette) -> Series {
+    let (style, mark) = palette.line(compare.colour(at));
+    let name = scrubbed(&compare.name(compare.all_series[at]));
+    Series { name, style, mark, points, faint: at != compare.at, ..Series::default() }
 }
 
 /// Median, 90th and 99th percentile of the arm under the cursor.
@@ -92,7 +94,7 @@ pub(super) fn span(compare: &Compare) -> [f64; 2] {
     phase.filter(|_| compare.look.zoomed).unwrap_or([0.0, end])
 }
 
-fn points(compare: &Compare, arm_series: ArmSeries, column: Column) -> Vec<(f64, Option<Value>)> {
+fn points(compare: &Compare, arm_series: ArmSeries, column: Column) -> Vec<Point> {
     let point = |second: &TimelineSecond| (f64::from(second.second) + 0.5, column.at(second));
     compare.seconds(arm_series).map(point).collect()
 }

@@ -6,7 +6,10 @@ use analysis::{
     text::{self, scrubbed},
 };
 
-use super::super::plot::{Plot, Series, decades, from_zero};
+use super::{
+    super::plot::{Plot, Series, decades, from_zero},
+    over_time::line,
+};
 use crate::{Palette, app::Compare, column::Column};
 
 pub(super) fn plot(compare: &Compare, palette: Palette) -> Plot<'static> {
@@ -20,11 +23,7 @@ pub(super) fn plot(compare: &Compare, palette: Palette) -> Plot<'static> {
     let places: Vec<(usize, f64, Value)> = shown.filter_map(place).collect();
     let target = compare.objective_ms().unwrap_or(1000.0);
     let along = from_zero(places.iter().map(|(_, goodput, _)| *goodput).fold(1.0, f64::max), "/s");
-    let dots = places.iter().map(|&(at, goodput, value)| {
-        let (style, mark) = palette.line(compare.colour(at));
-        let name = scrubbed(&compare.name(compare.all_series[at]));
-        Series { name, style, mark, points: vec![(goodput, Some(value))], faint: at != compare.at, ..Series::default() }
-    });
+    let dots = places.iter().map(|&(at, goodput, value)| line(compare, at, vec![(goodput, Some(value))], palette));
     let edge = Series { style: palette.faint(), mark: '-', points: edge(&places), ..Series::default() };
     let target_line = Series { name: String::new(), ..Series::level("", target, along.ends, palette) };
     let front = places.iter().position(|(at, ..)| *at == compare.at).map(|at| at + 2);
