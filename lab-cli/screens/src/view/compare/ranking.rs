@@ -143,6 +143,10 @@ fn row(
         Some(Rank::Place(place)) => (place.to_string(), Style::new()),
         Some(Rank::Out) | None => (String::new(), Style::new()),
     };
+    let recommended = compare.recommended(arm_series.run);
+    let is_deployed = recommended.is_some_and(|found| found.worst.arm == compare.arm_name(arm_series));
+    // As before its command.
+    let deployed = if is_deployed { "$" } else { "" };
     let mark = if compare.hidden.contains(&at) { ' ' } else { palette.mark(mark) };
     let served = compare.figure(arm_series, Column::Goodput);
     let waited = compare.figure(arm_series, compare.time());
@@ -153,7 +157,11 @@ fn row(
     let ticked = scales.capacity.map(|capacity| capacity / scales.most);
     let of_target = waited.map_or(0.0, |value| value.at / scales.target_ms / 2.0);
     let cells = [
-        (3, Line::styled(format!("{place:>3}"), place_style)),
+        (
+            3,
+            Line::from(vec![Span::styled(deployed, palette.accent()), Span::styled(place, place_style)])
+                .right_aligned(),
+        ),
         (1, Line::styled(mark.to_string(), line)),
         (widths.names, Line::styled(name(compare, arm_series), if here { palette.selected() } else { Style::new() })),
         (NUMBER, Line::styled(number(Column::Goodput), strong)),
