@@ -253,9 +253,10 @@ fn other_names(answer: &RunAnswer, summary: &RunSummary) -> Vec<String> {
 /// Who refuses where nothing controls.
 fn own_rejects(answer: &RunAnswer) -> Option<String> {
     let none = answer.arms.iter().find(|arm| arm.arm == "none")?;
-    let rejects = none.columns.iter().flatten().filter_map(|figures| figures.reject_fraction.as_ref());
-    let any = rejects.into_iter().any(|share| share.median > 0.0);
-    any.then(|| "what none rejects, the service rejects by itself, with a full queue for example".to_owned())
+    let mut rejects = none.columns.iter().flatten().filter_map(|figures| figures.reject_fraction.as_ref());
+    rejects
+        .any(|share| share.median > 0.0)
+        .then(|| "what none rejects, the service rejects by itself, with a full queue for example".to_owned())
 }
 
 fn all_figures(answer: &RunAnswer) -> impl Iterator<Item = &ColumnFigures> {

@@ -3,7 +3,7 @@ use crate::{
     chart::Size,
     live::TimelineSecond,
     report::whole::sample::{hostile, run},
-    summary::{Curve, CurvePoint, Measures, PhaseSummary, PlannedLoad},
+    summary::{Curve, CurvePoint, Measures, Mode, PhaseSummary, PlannedLoad},
 };
 
 fn second(arm: &str, second: u32, served: u64, p90_ms: Option<f64>) -> TimelineSecond {
@@ -121,4 +121,26 @@ fn curves_have_a_line_an_arm_in_each_panel_and_say_their_numbers() {
 #[test]
 fn a_run_without_a_sweep_has_no_curves() {
     assert!(chart_over_load(&run()).is_none());
+}
+
+#[test]
+fn faults_of_a_run_in_virtual_time_are_shaded_and_named() {
+    let mut run = run();
+    run.timeline = vec![second("none", 0, 9, Some(50.0))];
+    let time = |secs: u64| serde_json::json!({"secs": secs, "nanos": 0});
+    let fault =
+        |kind: serde_json::Value| serde_json::json!({"at": time(3), "lasts": time(2), "kind": kind, "service": "auth"});
+    let kinds =
+        serde_json::json!([{"capacity": 0.3}, {"ramp": {"from": 1.0, "to": 0.5}}, {"latency": time(1)}, "crash"]);
+    let faults: Vec<_> = kinds.as_array().expect("a list").iter().cloned().map(fault).collect();
+    run.manifest.whole = serde_json::json!({"experiment": {"virtual": {"faults": faults}}});
+    run.manifest.mode = Mode::Virtual;
+    let shown = picture(&run);
+    for name in ["capacity 30 %", "capacity 100 % to 50 %", "latency", "crash"] {
+        assert!(shown.contains(&format!("fault: {name} of auth")), "{name}: {shown}");
+    }
+    // Four in each of three panels: goodput, response times, rejects.
+    assert_eq!(elements(&shown, "fault").len(), 12);
+    run.manifest.mode = Mode::Live;
+    assert!(elements(&picture(&run), "fault").is_empty());
 }
