@@ -82,7 +82,7 @@ mod tests {
     fn anything_else_is_refused_with_the_way_out() {
         let message = Address::of("127.0.0.1:8080").unwrap_err();
         assert!(message.contains("write http://127.0.0.1:8080, h2c"), "{message}");
-        for url in ["", "ftp://a", "http://a/path", "http://u@a", "http://a?b", "/a"] {
+        for url in ["", "ftp://a", "http://a/path", "http://u@a", "http://a?b"] {
             let message = Address::of(url).unwrap_err();
             assert!(message.contains("http://127.0.0.1:8080 is the URL of a backend"), "{message}");
         }

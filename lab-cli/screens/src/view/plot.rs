@@ -10,7 +10,7 @@ use analysis::{
 use ratatui::{
     Frame,
     layout::Rect,
-    style::{Style, Stylize as _},
+    style::Style,
     symbols::Marker,
     text::{Line, Span},
     widgets::{Axis, Block, Borders, Chart, Dataset, GraphType},
