@@ -6,7 +6,7 @@ use ratatui::buffer::Buffer;
 
 /// True if frames can be drawn on the terminal: `TERM=dumb` says that it cannot even move its cursor.
 pub fn can_draw() -> bool {
-    env::var("TERM").map_or(true, |term| term != "dumb")
+    !matches!(env::var("TERM").as_deref(), Ok("dumb"))
 }
 
 /// True if nothing but ASCII is to be drawn: the locale names a character set other than UTF-8 (one that is not set says nothing of the
