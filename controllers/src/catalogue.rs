@@ -168,12 +168,6 @@ impl Catalogue {
         entry.check_among(place, settings, self)
     }
 
-    /// True if this policy, at this place, holds requests until a worker is free: [`Factory::counts_workers`]. False for what cannot be made.
-    pub fn counts_workers(&self, policy: &PolicySpec, place: Place) -> bool {
-        let made = self.find(&policy.name).and_then(|entry| self.check(entry, Some(place), &policy.settings).ok());
-        made.is_some_and(|made| made.counts_workers(place))
-    }
-
     /// Finds a policy or machine by its name, or by the name of a preset that only one entry has (`usits03-as-coded` means
     /// `seda: {preset: usits03-as-coded}`). Returns the settings with that preset added.
     ///

@@ -55,4 +55,13 @@ impl PolicySpec {
         let place = self.place.or_else(|| Some(catalogue.find(&self.name)?.places[0]));
         place == Some(Place::Accept)
     }
+
+    /// True if it holds requests at this place until a worker is free: [`Factory::counts_workers`](crate::Factory::counts_workers). False for
+    /// what cannot be made.
+    #[must_use]
+    pub fn counts_workers(&self, catalogue: &Catalogue, place: Place) -> bool {
+        let made =
+            catalogue.find(&self.name).and_then(|entry| catalogue.check(entry, Some(place), &self.settings).ok());
+        made.is_some_and(|made| made.counts_workers(place))
+    }
 }

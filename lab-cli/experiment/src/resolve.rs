@@ -99,7 +99,7 @@ fn plant_of_own(experiment: &Experiment, arm: &ArmPlan, seed: u64) -> TargetSpec
     let policy = PolicySpec { place: Some(Place::Single), ..arm.policy.clone() };
     // Policies that wait for a worker are told the room of these; all others decide before them.
     let workers =
-        if catalogue().counts_workers(&policy, Place::Single) { concurrency(experiment) } else { MOST_AT_ONCE };
+        if policy.counts_workers(catalogue(), Place::Single) { concurrency(experiment) } else { MOST_AT_ONCE };
     let stage = StageSpec { workers, batch: 1, ..StageSpec::default() };
     TargetSpec {
         stages: [("dispatch".to_owned(), StageSpec { workers: MOST_AT_ONCE, ..StageSpec::default() })].into(),

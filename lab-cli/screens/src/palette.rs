@@ -156,10 +156,7 @@ impl Palette {
 
     /// A line's colour half as far from the ground, for what stands behind another; of 16 colours the same.
     pub(super) fn dimmed(self, style: Style) -> Style {
-        let (theme, at) = match (self, style.fg) {
-            (Self::Many(theme), Some(Color::Indexed(at @ 16..))) => (theme, at),
-            _ => return style,
-        };
+        let (Self::Many(theme), Some(Color::Indexed(at @ 16..))) = (self, style.fg) else { return style };
         let halved = |step: u8, most: u8| if theme == Theme::Dark { step / 2 } else { (step + most).div_ceil(2) };
         let indexed = match at {
             232.. => 232 + halved(at - 232, 23),

@@ -65,7 +65,7 @@ fn layer(
 fn counts_workers(policy: &str, parameters: &BTreeMap<String, Value>) -> bool {
     let setting = |(key, value): (&String, &Value)| Some((key.clone(), Setting::deserialize(value).ok()?));
     let settings = own(parameters).filter_map(setting).collect();
-    catalogue().counts_workers(&PolicySpec { name: policy.to_owned(), place: None, settings }, Place::Single)
+    PolicySpec { name: policy.to_owned(), place: None, settings }.counts_workers(catalogue(), Place::Single)
 }
 
 /// Parameters of the policy itself.

@@ -14,7 +14,7 @@ impl Experiment {
             return Vec::new();
         }
         let guess = ProxySpec::default().concurrency;
-        let guessing = self.arms.iter().filter(|arm| catalogue().counts_workers(&arm.policy, Place::Single));
+        let guessing = self.arms.iter().filter(|arm| arm.policy.counts_workers(catalogue(), Place::Single));
         let said = |label: &str| {
             format!(
                 "{label} lets {guess} requests in and holds the others, and {guess} is a guess: say how many the service works on at once \
