@@ -2,7 +2,7 @@
 //!
 //! Worth of an arm in a phase: its goodput, times the part of the promise that it keeps to those whom it does not refuse. Score: its
 //! worth in its worst phase, as a share of the best arm's in that phase, or, if it is less, the share of its due that a class is given there. Bounds, which nobody can choose, are no arms here. The highest score
-//! wins; of those within a percent point, the lowest response time in the phase that decides.
+//! wins; of those within a percent point, one that deploys nothing, else the lowest response time in the phase that decides.
 
 use std::collections::BTreeSet;
 
@@ -180,7 +180,10 @@ pub fn recommendation(summary: &RunSummary) -> Option<Recommendation> {
         let [a, b] = [a, b].map(|one| response(&one.arm).unwrap_or(f64::INFINITY));
         a.total_cmp(&b)
     };
-    let worst = near.min_by(quicker)?.clone();
+    let is_nothing = |one: &&PhaseShare| {
+        arms.iter().any(|arm| arm.shown_name() == one.arm && deploy::ways(arm, &summary.objective).is_empty())
+    };
+    let worst = near.clone().find(is_nothing).or_else(|| near.min_by(quicker))?.clone();
     let own = *arms.iter().find(|arm| arm.shown_name() == worst.arm)?;
     let next = ranked.iter().find(|one| one.arm != worst.arm)?.clone();
     let blocks: BTreeSet<u32> = arms.iter().map(|arm| arm.block).collect();

@@ -72,6 +72,8 @@ fn where_no_arm_is_better_than_none_nothing_is_to_be_deployed() {
     let arms = vec![arm("none", 1, [70.0; 3]), arm("aimd", 1, [63.0; 3])];
     let found = recommendation(&run(arms)).expect("there is a choice");
     assert_eq!(found.deploy, [""; 0]);
+    let arms = vec![arm("none", 1, [69.5; 3]), arm("aimd", 1, [70.0; 3])];
+    assert_eq!(recommendation(&run(arms)).expect("there is a choice").worst.arm, "none", "within a percent point");
     assert!(found.lines()[0].starts_with("Deploy nothing (none): no arm serves more"), "{:?}", found.lines());
 }
 
