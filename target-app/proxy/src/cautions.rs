@@ -10,12 +10,19 @@ use spec::proxy::{ProxySpec, TlsSpec};
 pub(super) fn cautions(spec: &ProxySpec) -> Vec<String> {
     let policies = policies(spec);
     let by_class = policies.iter().any(|(name, settings)| tells_classes_apart(name, settings));
+    let by_criticality = policies.iter().any(|(name, settings)| tells_criticality_apart(name, settings));
     // A waiting room tells how hard requests are by their class.
     let ruled = spec.class != ClassRule::default() && spec.waiting_room.is_none();
     let by_customer = policies.iter().any(|(name, settings)| tells_customers_apart(name, settings));
     let name = &spec.policy.name;
     let said = [
-        (ruled && !by_class && name != "none").then(|| {
+        (ruled && by_criticality && spec.criticality.is_empty()).then(|| {
+            format!(
+                "class: {name} goes by criticality, and nothing says which that of a class is: criticality: {{0: SHEDDABLE, 1: CRITICAL}} lets class 1 \
+                 in first"
+            )
+        }),
+        (ruled && !by_class && !by_criticality && name != "none").then(|| {
             format!(
                 "class: {name} does not tell classes apart: one is refused like another; compose: {{limit: gradient2, shares: {{1: 1}}}} lets class 1 \
                  in first, and seda with classes: 3, sentry, and dagor with business: class tell them apart too"
@@ -88,6 +95,18 @@ fn tells_classes_apart(name: &str, settings: &Settings) -> bool {
         "fair-queue" => is("by", "class"),
         "compose" => settings.contains_key("shares") && (is("share_by", "class") || !settings.contains_key("share_by")),
         _ => settings.contains_key("classes") || settings.contains_key("class_targets"),
+    }
+}
+
+/// Those of `docs/policies.md` that go by criticality.
+fn tells_criticality_apart(name: &str, settings: &Settings) -> bool {
+    let is_criticality = |key: &str| settings.get(key) == Some(&Setting::Text("criticality".to_owned()));
+    match name {
+        "headway" | "utilization" | "sre" | "saturation" => true,
+        "dagor" => !settings.contains_key("business") || is_criticality("business"),
+        "fair-queue" => is_criticality("by"),
+        "compose" => settings.contains_key("shares") && is_criticality("share_by"),
+        _ => false,
     }
 }
 

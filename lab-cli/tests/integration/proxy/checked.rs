@@ -58,6 +58,8 @@ fn what_a_policy_does_nothing_with_is_warned_of() {
     let folder = tempfile::tempdir().expect("a folder");
     for (policy, class, warns) in [
         ("gradient2: {}", "{header: X-Plan}", Some("gradient2 does not tell classes apart")),
+        ("headway: {objective: 200ms}", "{header: X-Plan}", Some("nothing says which that of a class is")),
+        ("headway: {objective: 200ms}", "{header: X-Plan}\ncriticality: {0: SHEDDABLE, 1: CRITICAL}", None),
         ("seda: {classes: 3}", "none", Some("all requests are of class 0")),
         ("seda: {classes: 3}", "{header: X-Plan}", None),
         ("dagor: {business: class}", "{header: X-Plan}", Some("by itself makes none wait")),
