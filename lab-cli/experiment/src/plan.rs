@@ -152,9 +152,16 @@ impl Experiment {
         rooms.any(|rooms| tree || rooms.replicas > 1)
     }
 
-    /// Reason for which a run in virtual time is refused, if it is: users who need what answers there do not carry,
-    /// or a threshold on what the generator used.
+    /// Reason for which a run in virtual time is refused, if it is: a service of which nothing is known, users who need what answers
+    /// there do not carry, or a threshold on what the generator used.
     pub fn live_only(&self) -> Option<String> {
+        if matches!(self.target.app, AppPlan::Own(_)) && self.simulation.costs.service.is_none() {
+            return Some(
+                "nothing is known of what this service's requests cost: lab calibrate FILE -o plant.yaml, then virtual: {plant: plant.yaml} \
+                 in the file (or --set virtual.plant=plant.yaml)"
+                    .to_owned(),
+            );
+        }
         let asks = |text: &&String| Threshold::parse(text).is_ok_and(|threshold| threshold.asks_generator());
         if let Some(threshold) = self.thresholds.iter().find(asks) {
             return Some(format!(

@@ -12,22 +12,12 @@ const EACH_ARM: Duration = Duration::from_millis(1500);
 /// The time to measure the generator, once a run.
 const ONCE: Duration = Duration::from_secs(6);
 
-/// Refuses an experiment that must not or cannot run.
+/// Refuses a live run of an experiment that must not run.
 ///
 /// # Errors
-/// A host beyond this machine that `--allow-host` does not name; a run in virtual time without a plant.
-pub fn may_run(experiment: &Experiment, virtual_time: bool, allowed: &[String]) -> Result<(), Failure> {
+/// A host beyond this machine that `--allow-host` does not name.
+pub fn may_run(experiment: &Experiment, allowed: &[String]) -> Result<(), Failure> {
     let AppPlan::Own(own) = &experiment.target.app else { return Ok(()) };
-    if virtual_time {
-        return match &experiment.simulation.costs.service {
-            Some(_) => Ok(()),
-            None => Err(Failure::usage(format!(
-                "{}: nothing is known of what this service's requests cost: lab calibrate FILE -o plant.yaml, then \
-                 --set virtual.plant=plant.yaml",
-                experiment.name
-            ))),
-        };
-    }
     let metrics = own.metrics.as_ref().map(|metrics| &metrics.url).filter(|url| !url.starts_with('/'));
     own.url.iter().chain(metrics).try_for_each(|url| destination(url, allowed).map(drop))
 }

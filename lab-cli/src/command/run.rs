@@ -68,7 +68,11 @@ pub(super) fn all(experiments: &[Experiment], args: &args::RunArgs, colours: Col
         return Err(failed(&RunFailure::VirtualBuild));
     }
     for experiment in experiments {
-        own_service::may_run(experiment, args.virtual_time, &args.allow_host)?;
+        match experiment.live_only().filter(|_| args.virtual_time) {
+            Some(why) => return Err(failed(&RunFailure::LiveOnly { name: experiment.name.clone(), why })),
+            None if args.virtual_time => {}
+            None => own_service::may_run(experiment, &args.allow_host)?,
+        }
     }
     let cpus = Cpus::choose();
     if !args.virtual_time {

@@ -4,11 +4,7 @@
 use std::sync::atomic::AtomicU64;
 
 use analysis::live::{LiveEvent, TimelineSecond};
-use experiment::{
-    Experiment,
-    plan::{AppPlan, Hindsight},
-    plan_digest::seed_of,
-};
+use experiment::{Experiment, plan::Hindsight, plan_digest::seed_of};
 use workloads::StopFlag;
 
 use super::{
@@ -38,10 +34,6 @@ pub fn preview(
 ) -> Result<(), RunFailure> {
     if let Some(why) = experiment.live_only() {
         return Err(RunFailure::LiveOnly { name: experiment.name.clone(), why });
-    }
-    if matches!(experiment.target.app, AppPlan::Own(_)) && experiment.simulation.costs.service.is_none() {
-        let why = "nothing is known of what its requests cost: measure it (lab calibrate), and write virtual: {plant: plant.yaml}";
-        return Err(RunFailure::Target(why.to_owned()));
     }
     let setup = VirtualSetup::of(experiment);
     let capacity = setup.capacity(experiment, stop)?;
