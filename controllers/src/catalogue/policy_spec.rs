@@ -56,8 +56,7 @@ impl PolicySpec {
         place == Some(Place::Accept)
     }
 
-    /// True if it holds requests at this place until a worker is free: [`Factory::counts_workers`](crate::Factory::counts_workers). False for
-    /// what cannot be made.
+    /// True if it holds requests at this place until a worker is free. False for what cannot be made.
     #[must_use]
     pub fn counts_workers(&self, catalogue: &Catalogue, place: Place) -> bool {
         let made =

@@ -155,13 +155,6 @@ impl Experiment {
     /// Reason for which a run in virtual time is refused, if it is: a service of which nothing is known, users who need what answers
     /// there do not carry, or a threshold on what the generator used.
     pub fn live_only(&self) -> Option<String> {
-        if matches!(self.target.app, AppPlan::Own(_)) && self.simulation.costs.service.is_none() {
-            return Some(
-                "nothing is known of what this service's requests cost: lab calibrate FILE -o plant.yaml, then virtual: {plant: plant.yaml} \
-                 in the file (or --set virtual.plant=plant.yaml)"
-                    .to_owned(),
-            );
-        }
         let asks = |text: &&String| Threshold::parse(text).is_ok_and(|threshold| threshold.asks_generator());
         if let Some(threshold) = self.thresholds.iter().find(asks) {
             return Some(format!(
@@ -169,12 +162,16 @@ impl Experiment {
                  live, or leave the threshold out"
             ));
         }
-        match &self.users.model {
+        let missing = match &self.users.model {
             // Its pages are there in virtual time too.
             Model::Script { .. } if matches!(self.target.app, AppPlan::Arashi(_)) => None,
             Model::Script { plan, .. } => script::missing_in_virtual_time(plan),
             Model::Mail { .. } | Model::Url { .. } => None,
-        }
+        };
+        let is_unknown = matches!(self.target.app, AppPlan::Own(_)) && self.simulation.costs.service.is_none();
+        let unknown = "nothing is known of what this service's requests cost: lab calibrate FILE -o plant.yaml, then virtual: {plant: plant.yaml} \
+                       in the file (or --set virtual.plant=plant.yaml)";
+        missing.or_else(|| is_unknown.then(|| unknown.to_owned()))
     }
 
     /// Cautions for readers of the figures: policies that steer by another percentile than the promise's, users whose
