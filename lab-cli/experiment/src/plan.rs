@@ -152,6 +152,11 @@ impl Experiment {
         rooms.any(|rooms| tree || rooms.replicas > 1)
     }
 
+    /// True for a service of one's own of which nobody knows what requests cost it: it has no virtual time.
+    pub fn has_no_plant(&self) -> bool {
+        matches!(self.target.app, AppPlan::Own(_)) && self.simulation.costs.service.is_none()
+    }
+
     /// Reason for which a run in virtual time is refused, if it is: a service of which nothing is known, users who need what answers
     /// there do not carry, or a threshold on what the generator used.
     pub fn live_only(&self) -> Option<String> {
@@ -168,10 +173,9 @@ impl Experiment {
             Model::Script { plan, .. } => script::missing_in_virtual_time(plan),
             Model::Mail { .. } | Model::Url { .. } => None,
         };
-        let is_unknown = matches!(self.target.app, AppPlan::Own(_)) && self.simulation.costs.service.is_none();
         let unknown = "nothing is known of what this service's requests cost: lab calibrate FILE -o plant.yaml, then virtual: {plant: plant.yaml} \
                        in the file (or --set virtual.plant=plant.yaml)";
-        missing.or_else(|| is_unknown.then(|| unknown.to_owned()))
+        missing.or_else(|| self.has_no_plant().then(|| unknown.to_owned()))
     }
 
     /// Cautions for readers of the figures: policies that steer by another percentile than the promise's, users whose

@@ -36,7 +36,7 @@ pub(super) use overlay::Prompt;
 pub(super) use past::Past;
 pub(super) use preview::{Preview, Progress};
 pub(super) use replay::Replay;
-pub(super) use setup::{Pane, Parameter, Setup, Writing, has_no_plant, live_time};
+pub(super) use setup::{Pane, Parameter, Setup, Writing, live_time};
 pub(super) use trace::Trace;
 
 /// The extent of the program: all of it, or one thing alone.

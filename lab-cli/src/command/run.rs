@@ -68,10 +68,10 @@ pub(super) fn all(experiments: &[Experiment], args: &args::RunArgs, colours: Col
         return Err(failed(&RunFailure::VirtualBuild));
     }
     for experiment in experiments {
-        match experiment.live_only().filter(|_| args.virtual_time) {
-            Some(why) => return Err(failed(&RunFailure::LiveOnly { name: experiment.name.clone(), why })),
-            None if args.virtual_time => {}
-            None => own_service::may_run(experiment, &args.allow_host)?,
+        if !args.virtual_time {
+            own_service::may_run(experiment, &args.allow_host)?;
+        } else if let Some(why) = experiment.live_only() {
+            return Err(failed(&RunFailure::LiveOnly { name: experiment.name.clone(), why }));
         }
     }
     let cpus = Cpus::choose();

@@ -99,7 +99,7 @@ impl Overlay {
     }
 }
 
-/// Tells a service from a file: a URL, an address, or a command with its arguments.
+/// True of a URL, an address, or a command with its arguments; false of a file.
 fn is_service(text: &str) -> bool {
     let is_file = text.ends_with(".yaml") || text.ends_with(".yml");
     text.contains("://") || text.contains(char::is_whitespace) || (!is_file && text.contains(['/', ':']))

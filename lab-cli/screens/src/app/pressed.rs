@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use experiment::Changes;
 
-use super::{App, Choice, Content, Group, Pane, Replay, Setup, has_no_plant};
+use super::{App, Choice, Content, Group, Pane, Replay, Setup};
 use crate::{
     keymap::Action,
     panel::Screen,
@@ -93,7 +93,7 @@ impl App {
             Action::ReadAgain => return Some(Effect::Job(ScreenJob::Look)),
             Action::Calibrate => match self.home.chosen()? {
                 Choice { group: Group::Own, id, read: Ok(Content::Experiment(found)), .. }
-                    if has_no_plant(&found.experiment) =>
+                    if found.experiment.has_no_plant() =>
                 {
                     let job = ScreenJob::Calibrate(PathBuf::from(id));
                     self.done("measuring what its requests cost (lab calibrate): about a minute ...");

@@ -5,7 +5,6 @@ use std::{collections::BTreeMap, time::Duration};
 use crossterm::event::KeyEvent;
 use experiment::{
     Changes, Experiment, Repeat,
-    plan::AppPlan,
     problem::FileProblem,
     read,
     settable::{SettableKey, of_file},
@@ -86,7 +85,7 @@ const MOST_VALUES: usize = 20;
 impl Setup {
     pub fn new(name: &str, text: &str, experiment: &Experiment) -> Self {
         // Seconds first: who wants the real thing presses one key.
-        let virtual_time = !has_no_plant(experiment);
+        let virtual_time = !experiment.has_no_plant();
         Self {
             name: name.to_owned(),
             text: text.to_owned(),
@@ -249,7 +248,7 @@ impl Setup {
     /// # Errors
     /// It cannot be run in it.
     pub fn choose_world(&mut self, virtual_time: bool) -> Result<(), String> {
-        if virtual_time && has_no_plant(&self.experiment) {
+        if virtual_time && self.experiment.has_no_plant() {
             return Err("what its requests cost is not known: m measures it (lab calibrate), L runs it live".to_owned());
         }
         if !virtual_time && self.how.only_virtual {
@@ -280,7 +279,7 @@ impl Setup {
             return;
         };
         let now = self.chosen_key().map_or_else(String::new, |key| key.value);
-        let others = listed_whole(&now);
+        let others = without_brackets(&now);
         let value = fault.map_or_else(
             || "[]".to_owned(),
             |fault| if others.is_empty() { format!("[{fault}]") } else { format!("[{others}, {fault}]") },
@@ -529,19 +528,14 @@ fn in_words(problems: &[FileProblem]) -> String {
 /// The key of faults.
 const FAULTS: &str = "virtual.faults";
 
-/// The values of a list, without brackets around them.
-fn listed_whole(text: &str) -> &str {
+/// A list without the brackets around it.
+fn without_brackets(text: &str) -> &str {
     text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text)
 }
 
 /// `32, 64, 128`, or the same in brackets.
 fn listed_values(text: &str) -> Vec<&str> {
-    listed_whole(text).split(',').map(str::trim).filter(|value| !value.is_empty()).collect()
-}
-
-/// Nothing is known of what requests cost a service of one's own: there is nothing to simulate.
-pub(crate) fn has_no_plant(experiment: &Experiment) -> bool {
-    matches!(experiment.target.app, AppPlan::Own(_)) && experiment.simulation.costs.service.is_none()
+    without_brackets(text).split(',').map(str::trim).filter(|value| !value.is_empty()).collect()
 }
 
 /// The length of a live run, about: each arm with its start and its end.

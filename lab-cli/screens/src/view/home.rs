@@ -14,7 +14,7 @@ use traces::trace::{Header, Names};
 use super::widgets::{hints, pane, part_shown, prompt, rounded};
 use crate::{
     Palette,
-    app::{App, Content, Group, Home, has_no_plant},
+    app::{App, Content, Group, Home},
 };
 
 mod preview;
@@ -58,7 +58,7 @@ fn keys(home: &Home, width: u16, palette: Palette) -> Line<'static> {
     let found = home.chosen().and_then(|choice| choice.found());
     let live = found.filter(|found| !found.experiment.simulation.only).map(|found| live_time(&found.experiment));
     let live = live.map_or_else(String::new, |live| format!("live, {live}"));
-    let measured = found.is_some_and(|found| !has_no_plant(&found.experiment));
+    let measured = found.is_some_and(|found| !found.experiment.has_no_plant());
     let of_experiment = [
         ("Enter", "run it", measured),
         ("L", &*live, !live.is_empty()),
@@ -277,7 +277,7 @@ fn time_of(experiment: &Experiment) -> String {
     if experiment.simulation.only {
         return "seconds, in virtual time".to_owned();
     }
-    match has_no_plant(experiment) {
+    match experiment.has_no_plant() {
         true => format!("{} live; in virtual time once its costs are measured (m)", live_time(experiment)),
         false => format!("seconds in virtual time, about {} live", live_time(experiment)),
     }

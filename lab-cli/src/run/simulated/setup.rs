@@ -161,7 +161,7 @@ impl VirtualSetup {
     /// # Errors
     /// What a run of the arm would fail with at its start.
     pub fn can_start(&self, experiment: &Experiment, arm: &ArmPlan) -> Result<(), RunFailure> {
-        if matches!(experiment.target.app, AppPlan::Own(_)) && self.plan.costs.service.is_none() {
+        if experiment.has_no_plant() {
             // Nothing is known of what its requests cost: a live run needs no plant.
             let plan = resolve::load_plan(experiment, arm, &self.accounts, nowhere(), experiment.seed, None);
             Crowd::new(&plan)?;
