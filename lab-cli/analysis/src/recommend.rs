@@ -1,8 +1,9 @@
 //! Recommendation of a run: the arm to deploy, how, at what price in calm, how sure that is, and what would change it.
 //!
 //! Worth of an arm in a phase: its goodput, times the part of the promise that it keeps to those whom it does not refuse. Score: its
-//! worth in its worst phase, as a share of the best arm's in that phase, or, if it is less, the share of its due that a class is given there. Bounds, which nobody can choose, are no arms here. The highest score
-//! wins; of those within a percent point, one that deploys nothing, else the lowest response time in the phase that decides.
+//! worth in its worst phase, as a share of the best arm's in that phase, or, if it is less, the share of its due that a class is given
+//! there. Bounds, which nobody can choose, are no arms here. The highest score wins; of those within a percent point, one that deploys
+//! nothing, else the lowest response time in the phase that decides.
 
 use std::collections::BTreeSet;
 
@@ -65,7 +66,7 @@ pub struct Recommendation {
     pub next: PhaseShare,
     /// Phases in which another arm is worth more, by more than a percent point: how much of that one's worth is this arm's.
     pub behind: Vec<PhaseShare>,
-    /// Some classes come before others, or are customers: whoever deploys it says which.
+    /// Some classes come before others: whoever deploys it says which.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub by_class: bool,
     /// The first by goodput alone, where that is another arm.
@@ -123,7 +124,8 @@ impl Recommendation {
         lines.extend(self.deploy.iter().map(|way| format!("How: {way}")));
         if self.by_class && !self.deploy.is_empty() {
             lines.push(
-                "Say there too who comes first: the class and criticality of the experiment's target (docs/policies.md: paying customers first)."
+                "Say there too who comes first: class and criticality, as the experiment's target has them, or headers.trust_criticality where callers \
+                 state it (docs/policies.md: paying customers first)."
                     .to_owned(),
             );
         }
@@ -196,7 +198,7 @@ pub fn recommendation(summary: &RunSummary) -> Option<Recommendation> {
     let calm = answer.columns.iter().find(|column| column.role == Some(PhaseRole::Calm));
     Some(Recommendation {
         policy: own.policy.clone(),
-        by_class: !summary.entitled.is_empty(),
+        by_class: summary.entitled.groups.len() > 1,
         deploy: deploy::ways(own, &summary.objective),
         price_in_calm: calm.and_then(|calm| Some(1.0 - of_phase(&by_goodput, &calm.phase)?.share)),
         blocks: blocks.len(),

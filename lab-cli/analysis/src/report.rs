@@ -32,8 +32,8 @@ pub use whole::RunFiles;
 
 use percentiles::{OF_ALL, any_not_served, p90_of_all, percentiles};
 
-/// The answer, how a run until decided ended, cautions, thresholds that did not pass and verdict; behind them, where details are asked for, every arm's run by phase, what can be said
-/// of them over time, both ledgers, comparisons and every finding of a gate.
+/// The answer, how a run until decided ended, cautions, thresholds that did not pass and verdict; behind them, where details are asked
+/// for, every threshold and arm's run by phase, what can be said of them over time, both ledgers, comparisons and every finding of a gate.
 pub fn text(summary: &RunSummary, details: bool) -> String {
     let parts = [
         answer(summary),

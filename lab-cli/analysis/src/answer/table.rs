@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::{
     judge::compare::TooFewBlocks,
     summary::{
-        ArmAnswer, ArmVerdict, ArmVerdictWord, BlockMedian, ColumnFigures, LowerPercentile, PhaseRole, PlannedLoad,
-        RecoveryAnswer, RunAnswer, RunSummary,
+        ArmAnswer, ArmVerdict, BlockMedian, ColumnFigures, LowerPercentile, PhaseRole, PlannedLoad, RecoveryAnswer,
+        RunAnswer, RunSummary,
     },
     text::{percent, rate, scrubbed, table::Table, time},
 };
@@ -176,18 +176,8 @@ pub fn recovery_in_words(found: &RecoveryAnswer) -> String {
 
 /// `better: x1.20 [1.10, 1.31]`.
 pub fn verdict(found: &ArmVerdict) -> String {
-    let effect = shown_effect(found).map_or_else(String::new, |effect| format!(": {effect}"));
+    let effect = found.effect.as_ref().map_or_else(String::new, |effect| format!(": {effect}"));
     format!("{}{effect}", found.word.words())
-}
-
-/// The effect; the caption says of one block, once for all arms, how many are needed.
-pub fn shown_effect(found: &ArmVerdict) -> Option<&str> {
-    let effect = found.effect.as_deref()?;
-    Some(if found.word == ArmVerdictWord::OneBlock {
-        effect.split("; 1 block").next().unwrap_or(effect)
-    } else {
-        effect
-    })
 }
 
 /// Caption in lines: the words of the table, as in `goodput: …`, its columns, as in `calm: phase before, 70 requests/s`, and its

@@ -15,12 +15,13 @@ pub(super) fn of(arm: &str, baseline: &str, summary: &RunSummary) -> ArmVerdict 
     }
     let found = summary.comparisons.iter().find(|found| found.primary && found.policy == arm);
     let Some(found) = found else { return ArmVerdict::default() };
-    ArmVerdict {
-        word: word(found),
-        metric: found.metric.clone(),
-        phase: found.phase.clone(),
-        effect: words::effect_and_needs(found),
-    }
+    let word = word(found);
+    // How many blocks one block lacks is said once, of all arms.
+    let effect = match word {
+        ArmVerdictWord::OneBlock => words::effect_and_requests(found),
+        _ => words::effect_and_needs(found),
+    };
+    ArmVerdict { word, metric: found.metric.clone(), phase: found.phase.clone(), effect }
 }
 
 fn word(found: &Comparison) -> ArmVerdictWord {

@@ -86,16 +86,23 @@ fn answered(comparison: &Comparison) -> Option<String> {
 
 /// Asides of an effect: whose requests it is of, and how many blocks are missing; each after a semicolon.
 pub fn asides(comparison: &Comparison) -> String {
-    let asides = match different_requests(comparison) {
-        Some(different) => [Some(different), None],
-        None => [answered(comparison), needs(comparison)],
-    };
-    asides.into_iter().flatten().map(|aside| format!("; {aside}")).collect()
+    let needs = needs(comparison).filter(|_| different_requests(comparison).is_none());
+    of_requests(comparison) + &needs.map_or_else(String::new, |needs| format!("; {needs}"))
+}
+
+fn of_requests(comparison: &Comparison) -> String {
+    let whose = different_requests(comparison).or_else(|| answered(comparison));
+    whose.map_or_else(String::new, |whose| format!("; {whose}"))
 }
 
 /// `x93.65; 5 blocks, 6 needed to decide`: the effect, and what is missing.
 pub fn effect_and_needs(comparison: &Comparison) -> Option<String> {
     Some(effect(comparison)? + &asides(comparison))
+}
+
+/// `x93.65; answers 53 %, none 100 %`: the effect, and whose requests it is of.
+pub fn effect_and_requests(comparison: &Comparison) -> Option<String> {
+    Some(effect(comparison)? + &of_requests(comparison))
 }
 
 /// `x1.20 [1.10, 1.31] better`, or `~` before what does not say anything for sure.

@@ -8,7 +8,7 @@ use crate::{
         no_conclusion,
         table::{
             Share, caption, class_name, deciding, interval, load_in_words, recovery_in_words, shares, shown as median,
-            shown_effect, shown_name, verdict_head,
+            shown_name, verdict_head,
         },
     },
     chart::palette::swatch,
@@ -67,7 +67,7 @@ fn table(answer: &RunAnswer, summary: &RunSummary) -> Markup {
                     th scope="row" { (swatch(number)) " " (shown_name(arm)) }
                     (figures(&arm.columns, &first))
                     @if verdicts { td.words.first.(class(arm.verdict.word)) {
-                        (arm.verdict.word.words()) @if let Some(effect) = shown_effect(&arm.verdict) { " " small { (effect) } }
+                        (arm.verdict.word.words()) @if let Some(effect) = &arm.verdict.effect { " " small { (effect) } }
                     } }
                     @if recovery { td.words { @if let Some(found) = &arm.recovery { (recovery_in_words(found)) } @else { "-" } } }
                     (figures(&arm.columns, &others))
