@@ -8,9 +8,10 @@ use crossterm::event::KeyEvent;
 
 use super::{
     keymap::{self, Action},
+    load::{LoadProgress, LoadShape},
     messages::{FolderContents, OpenTrace, ScreenMessage},
     panel::Screen,
-    requests::{Effect, ScreenJob},
+    requests::{Effect, ScreenJob, UserRequest},
     state::State,
     text_input::{Ended, TextInput},
     update,
@@ -59,6 +60,8 @@ pub(super) struct App {
     pub home: Home,
     pub setup: Option<Setup>,
     pub live: State,
+    /// A load on one URL.
+    pub load: Option<LoadProgress>,
     /// An arm of a saved run, as it ran.
     pub replay: Option<Replay>,
     pub past: Past,
@@ -90,6 +93,12 @@ impl App {
         Self { shows: Shows::OneRun, screen: Screen::Live, ..Self::default() }
     }
 
+    /// `lab load` on a terminal.
+    pub fn of_a_load(shape: LoadShape) -> Self {
+        let load = Some(LoadProgress::of(shape));
+        Self { shows: Shows::OneRun, screen: Screen::Load, load, ..Self::default() }
+    }
+
     /// `lab trace inspect` on a terminal.
     pub fn of_a_trace(trace: OpenTrace) -> Self {
         Self { shows: Shows::OneTrace, screen: Screen::Trace, trace: Some(Trace::new(trace)), ..Self::default() }
@@ -103,10 +112,10 @@ impl App {
     pub fn receive(&mut self, message: ScreenMessage) {
         match message {
             ScreenMessage::Event(event) => update::happened(&mut self.live, *event),
+            ScreenMessage::Window(window) => self.load.iter_mut().for_each(|load| load.add(&window)),
             ScreenMessage::Found(folder) => self.found(folder),
             ScreenMessage::Compared(found) => self.compare.receive_between(*found),
             ScreenMessage::Preview(news) => self.home.previews.receive(*news),
-            ScreenMessage::Times(of, times) => self.compare.receive_times(&of, *times),
             // A user who has moved on to another screen is not called back.
             ScreenMessage::Trace(trace) if self.screen == Screen::Home => {
                 self.said = None;
@@ -182,9 +191,6 @@ impl App {
         if let Some(effect) = self.overlay.queue.pop_front() {
             return Some(effect);
         }
-        if let Some(wanted) = (self.screen == Screen::Compare).then(|| self.compare.times_wanted()).flatten() {
-            return Some(Effect::Job(ScreenJob::Times(wanted)));
-        }
         let here = self.screen == Screen::Home && self.shows == Shows::All;
         self.home.preview_wanted(here).map(Effect::Job)
     }
@@ -210,8 +216,9 @@ impl App {
 
     /// So much time has passed: `true` if there is something new to be seen.
     pub fn passed(&mut self, time: Duration) -> bool {
-        match (self.screen, &mut self.replay) {
-            (Screen::Replay, Some(replay)) => replay.passed(time),
+        match self.screen {
+            Screen::Replay => self.replay.as_mut().is_some_and(|replay| replay.passed(time)),
+            Screen::Load => self.load.as_mut().is_some_and(|load| load.passed(time)),
             _ => false,
         }
     }
@@ -254,6 +261,10 @@ impl App {
         match action {
             Action::Help => self.help = Some(0),
             _ if self.screen == Screen::Live => return update::pressed(&mut self.live, action).map(Effect::Ask),
+            Action::Stop if self.screen == Screen::Load => {
+                self.load.iter_mut().for_each(|load| load.stopping = true);
+                return Some(Effect::Ask(UserRequest::Stop));
+            }
             Action::Stop if !warned && self.is_unwritten() => {
                 self.warned = true;
                 self.failed("what is set up is in no file (w in the setup writes it); q again: leave all the same");
@@ -299,7 +310,7 @@ impl App {
             Screen::Home => self.home.finding.as_mut(),
             Screen::Setup => self.setup.as_mut()?.line(),
             Screen::Past => self.past.finding.as_mut(),
-            Screen::Live | Screen::Replay | Screen::Compare | Screen::Trace => None,
+            Screen::Live | Screen::Load | Screen::Replay | Screen::Compare | Screen::Trace => None,
         }
     }
 
@@ -324,6 +335,7 @@ impl App {
 
     fn back(&mut self) -> Option<Effect> {
         let to = match self.screen {
+            Screen::Load => return None,
             Screen::Home if self.home.back() => return None,
             Screen::Past if self.past.back() => return None,
             Screen::Replay if self.replay.as_mut().is_some_and(Replay::back) => return None,

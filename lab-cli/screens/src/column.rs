@@ -54,47 +54,42 @@ impl Column {
         }
     }
 
-    pub fn name(self) -> &'static str {
+    /// Its name, that in `summary.json` for comparisons, the unit behind a number of its axis, and a value in words.
+    fn facts(self) -> (&'static str, &'static str, &'static str, fn(f64) -> String) {
+        let whole = |value: f64| format!("{value:.0}");
         match self {
-            Self::Goodput => "goodput/s",
-            Self::Offered => "offered/s",
-            Self::Rejected => "rejected",
-            Self::P50 => "p50",
-            Self::P90 => "p90",
-            Self::P99 => "p99",
-            Self::TimedOut => "timed out",
-            Self::P90All => "p90 all",
-            Self::Queue => "queue",
-            Self::Limit => "limit",
-            Self::Rate => "rate/s",
-            Self::BelievedP90 => "own p90",
+            Self::Goodput => ("goodput/s", "goodput_per_s", "/s", text::rate),
+            Self::Offered => ("offered/s", "", "/s", text::rate),
+            Self::Rejected => ("rejected", "reject_fraction", " %", text::percent),
+            Self::P50 => ("p50", "", "", text::time),
+            Self::P90 => ("p90", "response_time_ms.p90", "", text::time),
+            Self::P99 => ("p99", "response_time_ms.p99", "", text::time),
+            Self::TimedOut => ("timed out", "", "/s", whole),
+            Self::P90All => ("p90 all", "response_time_all_ms.p90", "", text::time),
+            Self::Queue => ("queue", "", "", whole),
+            Self::Limit => ("limit", "", "", text::rate),
+            Self::Rate => ("rate/s", "", "/s", text::rate),
+            Self::BelievedP90 => ("own p90", "", "", text::time),
         }
+    }
+
+    pub fn name(self) -> &'static str {
+        self.facts().0
+    }
+
+    /// The figure's name in `summary.json`, for comparisons.
+    pub fn metric(self) -> &'static str {
+        self.facts().1
     }
 
     /// The unit behind a number of its axis.
     pub fn unit(self) -> &'static str {
-        match self {
-            Self::Rejected => " %",
-            Self::Goodput | Self::Offered | Self::TimedOut | Self::Rate => "/s",
-            Self::P50 | Self::P90 | Self::P99 | Self::P90All | Self::BelievedP90 | Self::Queue | Self::Limit => "",
-        }
+        self.facts().2
     }
 
     /// Drawn on a logarithmic axis.
     pub fn is_time(self) -> bool {
         matches!(self, Self::P50 | Self::P90 | Self::P99 | Self::P90All | Self::BelievedP90)
-    }
-
-    /// The figure's name in `summary.json`, for comparisons.
-    pub fn metric(self) -> &'static str {
-        match self {
-            Self::Goodput => "goodput_per_s",
-            Self::Rejected => "reject_fraction",
-            Self::P90 => "response_time_ms.p90",
-            Self::P99 => "response_time_ms.p99",
-            Self::P90All => "response_time_all_ms.p90",
-            _ => "",
-        }
     }
 
     /// The value of a phase, and whether it is only a bound from below.
@@ -157,13 +152,7 @@ impl Column {
 
     /// The value as it stands in a table.
     pub fn shown(self, value: Option<Value>) -> String {
-        let number = |value: f64| match self {
-            Self::P50 | Self::P90 | Self::P99 | Self::P90All | Self::BelievedP90 => text::time(value),
-            Self::Rejected => text::percent(value),
-            Self::TimedOut | Self::Queue => format!("{value:.0}"),
-            Self::Goodput | Self::Offered | Self::Rate | Self::Limit => text::rate(value),
-        };
-        value.map_or_else(|| "-".to_owned(), |value| value.shown(number))
+        value.map_or_else(|| "-".to_owned(), |value| value.shown(self.facts().3))
     }
 }
 

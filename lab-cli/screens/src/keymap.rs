@@ -108,11 +108,13 @@ pub(super) struct Key {
     pub on: &'static [Screen],
 }
 
-use KeyCode::{Char, Enter, Esc, F, Left, Right};
-use Screen::{Compare, Home, Live, Past, Replay, Setup, Trace};
+use KeyCode::{Char, Enter, Esc, F, Left, PageDown, Right};
+use Screen::{Compare, Home, Live, Load, Past, Replay, Setup, Trace};
 
-const ALL: &[Screen] = &[Home, Setup, Live, Replay, Past, Compare, Trace];
+const ALL: &[Screen] = &[Home, Setup, Live, Load, Replay, Past, Compare, Trace];
 const LIVE: &[Screen] = &[Live];
+/// Screens of what is stopped with `q`.
+const STOPPED: &[Screen] = &[Live, Load];
 const REPLAY: &[Screen] = &[Replay];
 /// Screens with the panels of a run.
 const RUNS: &[Screen] = &[Live, Replay];
@@ -124,13 +126,13 @@ const LONG: &[Screen] = &[Home, Setup, Past, Compare];
 
 /// Keys in the order of the help.
 pub(super) const KEYS: &[Key] = &[
-    key(&[Char('q')], "q", "stop and save; a second time ends at once (Ctrl-C too)", Action::Stop, LIVE),
+    key(&[Char('q')], "q", "stop and save; a second time ends at once (Ctrl-C too)", Action::Stop, STOPPED),
     key(&[Char('p'), Char(' ')], "p", "freeze the view, and back; the run goes on", Action::Freeze, LIVE),
     key(&[Char(' '), Char('p')], "space", "play, or stand still (p)", Action::Play, REPLAY),
     key(&[Left], "left right", "look a second back or forth (PgUp, PgDn: ten)", Action::Scroll(-1), RUNS),
     key(&[Right], "", "", Action::Scroll(1), RUNS),
     key(&[KeyCode::PageUp], "", "", Action::Scroll(-10), RUNS),
-    key(&[KeyCode::PageDown], "", "", Action::Scroll(10), RUNS),
+    key(&[PageDown], "", "", Action::Scroll(10), RUNS),
     key(&[KeyCode::Home], "Home End", "the first second, the last", Action::First, REPLAY),
     key(&[KeyCode::End], "", "", Action::Last, REPLAY),
     key(&[Char('+')], "+ -", "play faster or slower", Action::Faster, REPLAY),
@@ -159,26 +161,14 @@ pub(super) const KEYS: &[Key] = &[
     key(&[Char('e')], "e", "edit a parameter of the policy in force", Action::Change(Change::Parameter), LIVE),
     key(&[KeyCode::Up, Char('k')], "up down", "move (k, j)", Action::Up, LISTS),
     key(&[KeyCode::Down, Char('j')], "", "", Action::Down, LISTS),
-    key(
-        &[KeyCode::PageDown],
-        "PgUp PgDn",
-        "ten rows (Ctrl-D, Ctrl-U); Home, End: first, last (g, G)",
-        Action::PageDown,
-        LONG,
-    ),
+    key(&[PageDown], "PgUp PgDn", "ten rows (Ctrl-D, Ctrl-U); Home, End: first, last (g, G)", Action::PageDown, LONG),
     key(&[KeyCode::PageUp], "", "", Action::PageUp, LONG),
     key(&[KeyCode::Home, Char('g')], "", "", Action::First, LONG),
     key(&[KeyCode::End, Char('G')], "", "", Action::Last, LONG),
     key(&[Enter], "Enter", "run it in virtual time; look into a trace", Action::Choose, &[Home]),
     key(&[Char('L')], "L", "run it live", Action::RunLive, &[Home]),
     key(&[KeyCode::Tab], "Tab", "set it up: other arms, parameters, keys", Action::SetUp, &[Home]),
-    key(
-        &[Enter],
-        "Enter",
-        "run; on a parameter or key: change it (on virtual.faults: add one)",
-        Action::Choose,
-        &[Setup],
-    ),
+    key(&[Enter], "Enter", "run; on a parameter or key: change it (virtual.faults: add one)", Action::Choose, &[Setup]),
     key(&[Enter], "Enter", "compare those that are ticked, or this one", Action::Choose, &[Past]),
     key(&[Char('/')], "/", "find by words of its name and its file: descriptions, arms, keys", Action::Find, &[Home]),
     key(&[Char('/')], "/", "find a run by a part of its name, its arms, its verdict", Action::Find, &[Past]),
@@ -207,13 +197,7 @@ pub(super) const KEYS: &[Key] = &[
     key(&[KeyCode::Tab], "Tab", "the next phase (Shift-Tab: the one before)", Action::NextPhase, &[Compare]),
     key(&[KeyCode::BackTab], "", "", Action::PreviousPhase, &[Compare]),
     key(&[Char('v')], "v", "another picture, as its tabs name them", Action::View, &[Compare]),
-    key(
-        &[Char('.')],
-        ", .",
-        "a cursor on the time axis, with all values (< >: ten seconds)",
-        Action::Moment(1),
-        &[Compare],
-    ),
+    key(&[Char('.')], ", .", "a cursor on the time axis, with all values (< >: ten s)", Action::Moment(1), &[Compare]),
     key(&[Char(',')], "", "", Action::Moment(-1), &[Compare]),
     key(&[Char('>')], "", "", Action::Moment(10), &[Compare]),
     key(&[Char('<')], "", "", Action::Moment(-10), &[Compare]),
@@ -227,13 +211,7 @@ pub(super) const KEYS: &[Key] = &[
     key(&[Char('z')], "z", "plot alone, and back", Action::Enlarge, &[Compare]),
     key(&[Char('y')], "y", "copy the command that deploys what is recommended", Action::Copy, &[Compare]),
     key(&[Char('w')], "w", "write a report, a picture, a table; show the folder", Action::Export, &[Compare]),
-    key(
-        &[Left, Char('h')],
-        "left right",
-        "another way from page to page: its pauses are drawn (h, l)",
-        Action::Left,
-        &[Trace],
-    ),
+    key(&[Left, Char('h')], "left right", "another way from page to page, with its pauses", Action::Left, &[Trace]),
     key(&[Right, Char('l')], "", "", Action::Right, &[Trace]),
     key(&[Char('1')], "1 to 6", "one panel alone, and back", Action::Part(Part::Time), &[Trace]),
     key(&[Char('2')], "", "", Action::Part(Part::Mix), &[Trace]),

@@ -36,13 +36,13 @@ use analysis::live::LiveEvent;
 use app::App;
 use requests::Effect;
 
-pub use load::{LoadScreen, LoadShape};
+pub use load::LoadShape;
 pub use messages::{
     FolderContents, ListedRun, OpenRun, OpenTrace, PastSummary, PreviewNews, PreviewPoint, PreviewStep, RunsCompared,
     ScreenMessage,
 };
 pub use palette::{Palette, Theme};
-pub use requests::{Export, RunOrder, ScreenJob, TimesWanted, UserRequest};
+pub use requests::{Export, RunOrder, ScreenJob, UserRequest};
 pub use terminal::{can_draw, restore, theme_of_terminal};
 pub use view::figure::printed;
 
@@ -78,13 +78,29 @@ impl Screen {
     ///
     /// # Errors
     /// If standard output is no terminal that can be drawn on.
-    pub fn of_one_run(palette: Palette, mut ask: impl FnMut(UserRequest) + Send + 'static) -> io::Result<Self> {
+    pub fn of_one_run(palette: Palette, ask: impl FnMut(UserRequest) + Send + 'static) -> io::Result<Self> {
+        Self::asking(palette, App::of_one_run(), ask)
+    }
+
+    /// Takes over the terminal to show a load. `ask` is called when the person wants to stop it.
+    ///
+    /// # Errors
+    /// If standard output is no terminal that can be drawn on.
+    pub fn of_a_load(
+        palette: Palette,
+        shape: LoadShape,
+        ask: impl FnMut(UserRequest) + Send + 'static,
+    ) -> io::Result<Self> {
+        Self::asking(palette, App::of_a_load(shape), ask)
+    }
+
+    fn asking(palette: Palette, app: App, mut ask: impl FnMut(UserRequest) + Send + 'static) -> io::Result<Self> {
         let effect = move |effect| {
             if let Effect::Ask(asked) = effect {
                 ask(asked);
             }
         };
-        Self::start(palette, App::of_one_run(), effect)
+        Self::start(palette, app, effect)
     }
 
     /// Takes over the terminal for the whole program. What the person wants done comes out of the receiver, which ends when

@@ -5,27 +5,25 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 use analysis::{
     judge::compare::Across,
     live::{LiveEvent, Shape, TimelineSecond},
-    report::ArmTimes,
     series::value::Value,
     summary::RunSummary,
 };
+use measure::Window;
 use traces::{inspect::Inspected, trace::Header};
-
-use super::requests::TimesWanted;
 
 /// A message to the screen.
 #[derive(Debug)]
 pub enum ScreenMessage {
     /// Something happened in a run.
     Event(Box<LiveEvent>),
+    /// A second of a load is over.
+    Window(Box<Window>),
     /// The contents of the folder.
     Found(FolderContents),
     /// A trace that was opened.
     Trace(Box<OpenTrace>),
     /// Runs that were asked for, or the one that has just ended.
     Opened(Vec<OpenRun>),
-    /// Response times from the logs of an arm.
-    Times(TimesWanted, Box<ArmTimes>),
     /// One of two runs that were opened against the other.
     Compared(Box<RunsCompared>),
     /// News of a preview.

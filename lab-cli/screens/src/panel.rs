@@ -50,6 +50,8 @@ pub(super) enum Screen {
     Setup,
     /// A run.
     Live,
+    /// A load on one URL (`lab load`).
+    Load,
     /// A run that is over, on the same panels.
     Replay,
     /// Runs that are over.

@@ -44,8 +44,6 @@ pub enum ScreenJob {
         /// The command that runs it, to be told.
         command: String,
     },
-    /// Read the logs of an arm's response times.
-    Times(TimesWanted),
     /// Put something into a run's folder.
     Export {
         what: Export,
@@ -103,15 +101,4 @@ pub(super) enum Effect {
     Copy(String),
     /// Leave.
     Quit,
-}
-
-/// The arm whose response times a picture needs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TimesWanted {
-    /// The run's folder.
-    pub folder: PathBuf,
-    /// The arm.
-    pub arm: String,
-    /// The block that is drawn.
-    pub block: u32,
 }

@@ -27,8 +27,7 @@ mod plain;
 mod theme;
 
 pub use hold::restore;
-pub(super) use hold::{suspend, take};
-pub(super) use input::next;
+pub(super) use hold::take;
 pub use plain::can_draw;
 pub use theme::of_terminal as theme_of_terminal;
 
@@ -200,12 +199,12 @@ impl Cost {
     }
 }
 
-pub(super) fn is_suspend(key: KeyEvent) -> bool {
+fn is_suspend(key: KeyEvent) -> bool {
     key.code == KeyCode::Char('z') && key.modifiers.contains(KeyModifiers::CONTROL)
 }
 
 /// Draws a frame, unless the terminal is not ours any more.
-pub(super) fn draw(terminal: &mut DefaultTerminal, view: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+fn draw(terminal: &mut DefaultTerminal, view: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
     let in_ascii = |frame: &mut Frame<'_>| {
         view(frame);
         if plain::is_ascii() {

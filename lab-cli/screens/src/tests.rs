@@ -20,7 +20,7 @@ mod answer;
 mod defects;
 mod doors;
 mod instrument;
-mod latencies;
+mod load;
 mod program;
 mod setup;
 mod side_by_side;

@@ -1,13 +1,8 @@
 //! The frame: a pure function of the state.
 
 use analysis::text::scrubbed;
-use ratatui::{
-    Frame,
-    layout::{Constraint, Layout, Rect},
-    style::Style,
-    text::Line,
-    widgets::{Clear, Paragraph, Wrap},
-};
+use ratatui::prelude::*;
+use ratatui::widgets::{Clear, Paragraph, Wrap};
 
 use super::{
     Palette,
@@ -17,7 +12,6 @@ use super::{
 };
 
 mod arms;
-pub(crate) mod bars;
 mod charts;
 mod compare;
 pub(super) mod figure;
@@ -31,18 +25,18 @@ mod help;
 mod hit_test;
 mod home;
 mod live;
+mod load;
 mod log;
 mod outcomes;
 mod past;
 mod plot;
 mod preparing;
 mod setup;
-mod shades;
 mod stages;
 mod status_bar;
 mod tiles;
 mod trace;
-pub(crate) mod widgets;
+mod widgets;
 
 pub(super) use hit_test::mouse_target;
 use widgets::{pane, prompt};
@@ -53,7 +47,8 @@ const LEAST: (u16, u16) = (60, 16);
 pub(super) fn draw(frame: &mut Frame<'_>, app: &App, palette: Palette) {
     let area = frame.area();
     if area.width < LEAST.0 || area.height < LEAST.1 {
-        let what = if app.screen == Screen::Live { "; the run goes on. q stops it." } else { ". q leaves." };
+        let goes_on = matches!(app.screen, Screen::Live | Screen::Load);
+        let what = if goes_on { "; the run goes on. q stops it." } else { ". q leaves." };
         let text = format!("{} x {} is too small{what}", area.width, area.height);
         frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: true }), area);
         return;
@@ -64,6 +59,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App, palette: Palette) {
         Screen::Replay => {
             app.replay.as_ref().map_or_else(Line::default, |replay| live::draw_saved(frame, body, replay, palette))
         }
+        Screen::Load => app.load.as_ref().map_or_else(Line::default, |load| load::draw(frame, body, load, palette)),
         Screen::Home => home::draw(frame, body, app, palette),
         Screen::Past => past::draw(frame, body, &app.past, palette),
         Screen::Compare => compare::draw(frame, body, &app.compare, palette),

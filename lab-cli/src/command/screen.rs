@@ -13,7 +13,6 @@ use analysis::{
     live::LiveEvent,
     manifest::Manifest,
     recommend::recommendation,
-    report::ArmTimes,
     summary::{Mode, RunSummary},
 };
 use traces::trace::Header;
@@ -85,12 +84,6 @@ pub fn open(colours: Colours) -> CommandResult {
             ScreenJob::Calibrate(file) => commands::calibrate(&file, &teller, &stop),
             ScreenJob::Preview(order) => {
                 previews.want(order);
-                continue;
-            }
-            // Nothing of the folder has changed by it.
-            ScreenJob::Times(wanted) => {
-                let times = ArmTimes::read(&wanted.folder, &wanted.arm, wanted.block);
-                teller.tell(ScreenMessage::Times(wanted, Box::new(times)));
                 continue;
             }
             ScreenJob::Write { path, text, and_edit, command } => match written(&path, &text) {

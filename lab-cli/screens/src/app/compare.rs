@@ -7,13 +7,12 @@ use analysis::{
     judge::gates::{excluded, first_kept},
     live::TimelineSecond,
     recommend::{Recommendation, recommendation},
-    report::ArmTimes,
     series::value::Value,
     summary::{Arm, ArmAnswer, Comparison, PhaseRole, RunAnswer, Touched, busiest, whole_blocks},
     text::scrubbed,
 };
 
-use super::cursor::moved;
+use super::cursor::{ListWindow, moved};
 use crate::{
     column::Column,
     keymap::Action,
@@ -26,7 +25,6 @@ mod export;
 mod found;
 mod look;
 mod ranks;
-mod times;
 
 pub(crate) use arm_series::ArmSeries;
 use look::Look;
@@ -49,8 +47,6 @@ struct Known {
     answers: Vec<RunAnswer>,
     /// Arms to deploy, run by run.
     recommended: Vec<Option<Recommendation>>,
-    /// Response times as their logs have them; `None`: they are being read.
-    times: BTreeMap<ArmSeries, Option<ArmTimes>>,
     /// The second of two runs against the first.
     between: Option<RunsCompared>,
 }
@@ -62,6 +58,8 @@ pub(crate) struct Compare {
     pub all_series: Vec<ArmSeries>,
     pub hidden: BTreeSet<usize>,
     pub at: usize,
+    /// Parts that are shown of the table, and of the heat map.
+    windows: [ListWindow; 2],
     pub column: usize,
     pub phases: Vec<String>,
     pub phase: usize,
@@ -119,10 +117,8 @@ impl Compare {
             };
             return;
         }
-        let order = self.order();
-        let row = order.iter().position(|at| *at == self.at).unwrap_or(0);
-        if let Some(row) = moved(row, order.len(), action) {
-            self.at = order.get(row).copied().unwrap_or(0);
+        if let Some(row) = moved(self.row(), self.all_series.len(), action) {
+            self.at = self.order().get(row).copied().unwrap_or(0);
         }
         match action {
             Action::Choose => self.behind = Some(0),
@@ -167,11 +163,19 @@ impl Compare {
 
     /// The next arm of those that are listed, or the one before.
     pub fn next_arm(&mut self, by: i8) {
-        let order = self.order();
-        let row = order.iter().position(|at| *at == self.at).unwrap_or(0);
-        let count = order.len().max(1);
+        let (row, count) = (self.row(), self.all_series.len().max(1));
         let to = if by > 0 { row + 1 } else { row + count - 1 } % count;
-        self.at = order.get(to).copied().unwrap_or(0);
+        self.at = self.order().get(to).copied().unwrap_or(0);
+    }
+
+    /// The row of the arm under the cursor.
+    fn row(&self) -> usize {
+        self.order().iter().position(|at| *at == self.at).unwrap_or(0)
+    }
+
+    /// The first row that is shown of so many that have room, in the table or in the heat map.
+    pub fn first_row(&self, in_heat: bool, room: usize) -> usize {
+        self.windows[usize::from(in_heat)].first(self.row(), self.all_series.len(), room)
     }
 
     /// Pictures that have something to show.

@@ -56,7 +56,7 @@ impl App {
                 }
             }
             Screen::Trace => self.trace.as_mut()?.pressed(action),
-            Screen::Live => {}
+            Screen::Live | Screen::Load => {}
         }
         None
     }

@@ -13,7 +13,7 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// The time until the next frame of this screen is due, so long after the last one; `None`: there was none.
 pub(super) fn until_due(since_drawn: Option<Duration>, screen: Screen) -> Duration {
-    let frame = if screen == Screen::Live { RUN_FRAME } else { FRAME };
+    let frame = if matches!(screen, Screen::Live | Screen::Load) { RUN_FRAME } else { FRAME };
     since_drawn.map_or(Duration::ZERO, |since| frame.saturating_sub(since))
 }
 

@@ -123,8 +123,6 @@ fn other_pictures_of_the_same_run() {
     press(&mut app, KeyCode::Char('v'));
     shows(&app, (100, 30), &[".p50", "op90", "*p99"]);
     press(&mut app, KeyCode::Char('v'));
-    assert!(frame(&app, Palette::Plain, 100, 30).contains(" seda: response times "));
-    press(&mut app, KeyCode::Char('v'));
     insta::assert_snapshot!("heat_map_of_arms", frame(&app, Palette::Plain, 100, 24));
     press(&mut app, KeyCode::Char('v'));
     insta::assert_snapshot!("goodput_over_load", frame(&app, Palette::Plain, 100, 24));

@@ -456,7 +456,7 @@ fn a_run_in_virtual_time_shows_how_far_it_is_and_then_its_comparison() {
     let shape = Shape { mode: Mode::Virtual, ..compared("run-1").shape.expect("a shape") };
     happened(&mut app, LiveEvent::RunStarted(shape));
     happened(&mut app, LiveEvent::Computing { done_s: 30.0, of_s: 80.0 });
-    shows(&app, (100, 30), &["38 %", "30 s of 80 s", "######"]);
+    shows(&app, (100, 30), &["38 %", "30 s of 80 s", "██████"]);
     app.receive(ScreenMessage::Opened(vec![compared("run-1")]));
     assert_eq!(app.screen, Screen::Compare);
 }

@@ -4,42 +4,27 @@ use analysis::{
     summary::{Arm, PhaseSummary, busiest, verdict_and_codes},
     text::{self, scrubbed},
 };
-use ratatui::{
-    Frame,
-    layout::{Constraint, Rect},
-    text::Span,
-    widgets::{Block, Borders, Cell, Paragraph, Row, Table},
-};
+use ratatui::prelude::*;
+use ratatui::widgets::{Cell, Row};
 
+use super::widgets::{nothing, table, titled};
 use crate::{Palette, column::Column, state::State};
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     let Some(last) = state.finished.back() else {
-        let block = Block::new().borders(Borders::TOP).title(" [7] finished arms ");
-        frame.render_widget(Paragraph::new(" none yet").style(palette.faint()).block(block), area);
-        return;
+        return nothing(frame, area, titled(" [7] finished arms ", palette), "none yet", palette);
     };
     // The busiest phase is what the experiment is about.
     let busiest = busiest(&last.phases).map_or("", |phase| &phase.name);
-    let block = Block::new().borders(Borders::TOP).title(format!(" [7] finished arms: {} ", scrubbed(busiest)));
+    let block = titled(&format!(" [7] finished arms: {} ", scrubbed(busiest)), palette);
     let percentile = state.percentile();
-    let header = ["arm", percentile.name(), "goodput/s", "rejected", "timed out", "conn. err.", "verdict"];
-    let header = Row::new(header).style(palette.faint());
-    let widths = [
-        Constraint::Fill(2),
-        Constraint::Length(9),
-        Constraint::Length(9),
-        Constraint::Length(8),
-        Constraint::Length(9),
-        Constraint::Length(10),
-        Constraint::Fill(3),
-    ];
     let room = usize::from(area.height.saturating_sub(2));
     let rows = state.finished.iter().skip(state.finished.len().saturating_sub(room)).map(|arm| {
         let phase = arm.phases.iter().find(|phase| phase.name == busiest);
         row(arm, phase, percentile, state.objective_ms(), palette)
     });
-    frame.render_widget(Table::new(rows, widths).header(header).column_spacing(1).block(block), area);
+    let heads = ["arm", percentile.name(), "goodput/s", "rejected", "timed out", "conn. err.", "verdict"];
+    frame.render_widget(table(heads, [14, 9, 9, 8, 9, 10, 0], rows, palette).block(block), area);
 }
 
 fn row<'a>(

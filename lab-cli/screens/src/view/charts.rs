@@ -4,14 +4,12 @@
 use std::collections::BTreeSet;
 
 use analysis::{chart::Point, live::TimelineSecond, series::value::Value, text, text::scrubbed};
-use ratatui::{
-    Frame,
-    layout::Rect,
-    style::Style,
-    widgets::{Block, Borders},
-};
+use ratatui::prelude::*;
 
-use super::plot::{Plot, Series, Upright, decades, from_zero};
+use super::{
+    plot::{Plot, Series, Upright, decades, from_zero},
+    widgets::titled,
+};
 use crate::{
     Palette,
     column::Column,
@@ -90,7 +88,7 @@ fn yardsticks(state: &State, column: Column, palette: Palette) -> impl Iterator<
 
 /// Users by what they do, as far as anybody does.
 pub(super) fn users(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
-    let Some(running) = &state.running else { return empty(frame, area, " [6] users ") };
+    let Some(running) = &state.running else { return frame.render_widget(titled(" [6] users ", palette), area) };
     let busy = |second: &TimelineSecond| -> Vec<String> {
         second.users_by_state.iter().filter(|(_, n)| **n > 0).map(|(state, _)| state.clone()).collect()
     };
@@ -108,10 +106,6 @@ pub(super) fn users(frame: &mut Frame<'_>, area: Rect, state: &State, palette: P
         .collect();
     let up = up_to_all(&series, "");
     plot(["[6]", "users"], state, up, series).draw(frame, area, palette);
-}
-
-fn empty(frame: &mut Frame<'_>, area: Rect, title: &'static str) {
-    frame.render_widget(Block::new().borders(Borders::TOP).title(title), area);
 }
 
 fn points(running: &Running, read: impl Fn(&TimelineSecond) -> Option<Value>) -> Vec<(f64, Option<Value>)> {

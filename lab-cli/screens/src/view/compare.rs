@@ -4,12 +4,8 @@ use analysis::{
     summary::verdict_and_codes,
     text::{self, scrubbed},
 };
-use ratatui::{
-    Frame,
-    layout::{Constraint, Layout, Rect},
-    text::{Line, Span},
-    widgets::{Block, Paragraph},
-};
+use ratatui::prelude::*;
+use ratatui::widgets::{Block, Paragraph};
 
 use super::{
     findings,
@@ -24,7 +20,6 @@ use crate::{
 mod answer;
 mod doing;
 mod heat;
-mod latencies;
 mod over_load;
 mod over_time;
 mod ranking;
@@ -53,7 +48,6 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette
     match compare.look.view {
         View::OverTime => over_time::figure(compare, palette).draw(frame, picture, palette),
         View::Percentiles => over_time::percentiles(compare, palette).draw(frame, picture, palette),
-        View::Latencies => latencies::draw(frame, picture, compare, palette),
         View::Heat => heat::draw(frame, picture, compare, palette),
         View::OverLoad => over_load::plot(compare, palette).draw(frame, picture, palette),
         View::TradeOff => trade_off::plot(compare, palette).draw(frame, picture, palette),

@@ -9,12 +9,8 @@ use analysis::{
     summary::{GateFinding, RunSummary, ThresholdResult, verdict_and_codes},
     text::{counted, scrubbed},
 };
-use ratatui::{
-    Frame,
-    layout::Rect,
-    text::{Line, Span},
-    widgets::{Block, Clear, Paragraph, Wrap},
-};
+use ratatui::prelude::*;
+use ratatui::widgets::{Block, Clear, Paragraph, Wrap};
 
 use crate::{
     Palette,

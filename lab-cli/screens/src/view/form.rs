@@ -1,13 +1,8 @@
 //! The form for a change, over everything else.
 
 use analysis::text::scrubbed;
-use ratatui::{
-    Frame,
-    layout::{Constraint, Rect},
-    style::Style,
-    text::{Line, Span},
-    widgets::{Clear, Paragraph, Wrap},
-};
+use ratatui::prelude::*;
+use ratatui::widgets::{Clear, Paragraph, Wrap};
 
 use super::widgets::pane;
 use crate::{

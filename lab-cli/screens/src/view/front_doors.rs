@@ -5,13 +5,10 @@ use analysis::{
     live::StageSecond,
     text::{self, scrubbed},
 };
-use ratatui::{
-    Frame,
-    layout::Rect,
-    text::{Line, Span},
-    widgets::{Block, Borders, Paragraph},
-};
+use ratatui::prelude::*;
+use ratatui::widgets::Paragraph;
 
+use super::widgets::{nothing, titled};
 use crate::{
     Palette, front_doors,
     front_doors::count,
@@ -28,15 +25,13 @@ pub(super) fn lines(state: &State) -> u16 {
 }
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
-    let shown = Shown::of(state);
-    let title = shown.as_ref().map_or_else(|| "front doors".to_owned(), |shown| shown.title(state));
-    let block = Block::new().borders(Borders::TOP).title(format!(" [9] {title} "));
-    let room = usize::from(area.height.saturating_sub(1));
-    let lines = match shown {
-        Some(shown) => shown.lines(room, area.width.into(), state, palette),
-        None => vec![Line::styled(" no waiting room and no sentry is before this service", palette.faint())],
+    let block = |title: &str| titled(&format!(" [9] {title} "), palette);
+    let Some(shown) = Shown::of(state) else {
+        let text = "no waiting room and no sentry is before this service";
+        return nothing(frame, area, block("front doors"), text, palette);
     };
-    frame.render_widget(Paragraph::new(lines).block(block), area);
+    let lines = shown.lines(area.height.saturating_sub(1).into(), area.width.into(), state, palette);
+    frame.render_widget(Paragraph::new(lines).block(block(&shown.title(state))), area);
 }
 
 /// The front doors of the last second that is shown.

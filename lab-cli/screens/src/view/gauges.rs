@@ -7,11 +7,7 @@ use analysis::{
     series::value::Value,
     text::scrubbed,
 };
-use ratatui::{
-    Frame,
-    layout::{Constraint, Layout, Rect},
-    text::Line,
-};
+use ratatui::prelude::*;
 
 use super::{
     charts::span,

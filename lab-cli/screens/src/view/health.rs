@@ -1,12 +1,7 @@
 //! Can the figures be believed so far? The generator's health against its limits, and the target's.
 
 use analysis::{judge::gates::limits, live::TimelineSecond, text};
-use ratatui::{
-    Frame,
-    layout::{Constraint, Layout, Rect},
-    style::Style,
-    text::{Line, Span},
-};
+use ratatui::prelude::*;
 
 use super::widgets::both_ends;
 use crate::{

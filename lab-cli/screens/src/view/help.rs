@@ -1,11 +1,7 @@
 //! Keys and words, over everything else.
 
-use ratatui::{
-    Frame,
-    layout::{Constraint, Rect},
-    text::{Line, Span},
-    widgets::{Clear, Paragraph},
-};
+use ratatui::prelude::*;
+use ratatui::widgets::{Clear, Paragraph};
 
 use super::widgets::pane;
 use crate::{Palette, keymap, panel::Screen};
@@ -20,6 +16,13 @@ const OF_RUNS: &[(&str, &str)] = &[
     ("value!", "over the limit: the run would be INVALID"),
     ("TOUCHED", "a person changed it: WARN at best"),
     (":  !", "where a phase ends; where a person changed something (TOUCHED)"),
+];
+const OF_LOADS: &[(&str, &str)] = &[
+    ("served", "answered as asked"),
+    ("in 1 s", "answered as asked within the deadline"),
+    ("lost", "no answer: failed, timed out, no connection"),
+    ("send lag", "from the intended start to the write: the generator's own delay"),
+    (">= 5 s", "hidden by requests without an answer: at least this"),
 ];
 const OF_SETUPS: &[(&str, &str)] = &[
     ("arm", "one policy with its parameters; every arm gets the same users"),
@@ -68,6 +71,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, screen: Screen, from: usiz
         Screen::Live | Screen::Replay => OF_RUNS,
         Screen::Home | Screen::Setup => OF_SETUPS,
         Screen::Past | Screen::Compare => OF_COMPARISONS,
+        Screen::Load => OF_LOADS,
         Screen::Trace => OF_TRACES,
     };
     lines.push(Line::raw(""));
@@ -91,7 +95,7 @@ mod tests {
     #[test]
     fn no_line_is_cut_off() {
         let keys = keymap::KEYS.iter().map(|key| (key.name, key.about));
-        let words = [OF_RUNS, OF_SETUPS, OF_TRACES, OF_COMPARISONS].concat();
+        let words = [OF_RUNS, OF_LOADS, OF_SETUPS, OF_TRACES, OF_COMPARISONS].concat();
         // Two for the border, one in front, one between.
         let room = usize::from(WIDTH) - 2 - 1 - NAME - 1;
         for (name, about) in keys.chain(words) {

@@ -35,7 +35,7 @@ pub(crate) fn mouse_target(app: &App, screen: Rect, at: Position) -> Option<Mous
         Screen::Compare => figure(&app.compare, body, at),
         Screen::Live => live::panel_at(body, &app.live, at).map(MouseTarget::Panel),
         Screen::Replay => live::panel_at(body, &app.replay.as_ref()?.state, at).map(MouseTarget::Panel),
-        Screen::Trace => None,
+        Screen::Load | Screen::Trace => None,
     }
 }
 

@@ -2,16 +2,11 @@
 
 use analysis::text::{counted, scrubbed};
 use experiment::{Experiment, resolve::load_in_words};
-use ratatui::{
-    Frame,
-    layout::{Constraint, Layout, Rect},
-    style::Style,
-    text::{Line, Span},
-    widgets::{Cell, Paragraph, Row, Table, Wrap},
-};
+use ratatui::prelude::*;
+use ratatui::widgets::{Cell, Paragraph, Row, Table, Wrap};
 use traces::trace::{Header, Names};
 
-use super::widgets::{hints, pane, part_shown, prompt, rounded};
+use super::widgets::{cut, hints, pane, part_shown, prompt, rounded, spark};
 use crate::{
     Palette,
     app::{App, Content, Group, Home},
@@ -127,6 +122,8 @@ fn list(frame: &mut Frame<'_>, area: Rect, home: &Home, palette: Palette) {
     let room = usize::from(area.height.saturating_sub(2));
     let (all, first) = list_rows(home, room);
     let wide = area.width * 2 >= WIDE - 10;
+    // Beside the border, a mark, the name, the course, and what is between them.
+    let beside_names = usize::from(area.width.saturating_sub(NAMES + 6)).saturating_sub(PROFILE);
     let rows = all.iter().skip(first).take(room).map(|row| match row {
         // Titles are written over the columns, below.
         ListRow::Title(_) => Row::new([""]),
@@ -136,7 +133,10 @@ fn list(frame: &mut Frame<'_>, area: Rect, home: &Home, palette: Palette) {
             let mark = if choice.read.is_err() { "!" } else { " " };
             let beside = if *n == home.at { style } else { palette.faint() };
             let experiment = choice.found().map(|found| &found.experiment);
-            let about = experiment.map_or_else(String::new, |experiment| scrubbed(&experiment.about));
+            let mut about = experiment.map_or_else(String::new, |experiment| scrubbed(&experiment.about));
+            if about.chars().count() > beside_names {
+                about = cut(&about, beside_names);
+            }
             let load = experiment.map_or_else(String::new, profile);
             let mut cells = vec![Cell::new(mark), Cell::new(scrubbed(&choice.id))];
             cells.extend(wide.then(|| Cell::new(Span::styled(about, beside))));
@@ -170,7 +170,6 @@ fn list(frame: &mut Frame<'_>, area: Rect, home: &Home, palette: Palette) {
 
 /// The course of the load over the time of an arm, each column as a part of the highest.
 fn profile(experiment: &Experiment) -> String {
-    const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let (phases, capacity) = (&experiment.users.phases, experiment.nominal_capacity());
     let whole: f64 = phases.iter().map(|phase| phase.duration.as_secs_f64()).sum();
     let at = |column: usize| {
@@ -182,10 +181,7 @@ fn profile(experiment: &Experiment) -> String {
         let share = 1.0 + left / phase.duration.as_secs_f64().max(1e-9);
         Some(phase.loads.iter().map(|load| load.span(capacity)).map(|[from, to]| from + (to - from) * share).sum())
     };
-    let loads: Vec<f64> = (0..PROFILE).filter_map(at).collect();
-    let most = loads.iter().copied().fold(0.0, f64::max);
-    let step = |load: &f64| STEPS[(load / most * 7.0).round().clamp(0.0, 7.0) as usize];
-    if most > 0.0 { loads.iter().map(step).collect() } else { String::new() }
+    spark(&(0..PROFILE).filter_map(at).collect::<Vec<f64>>(), PROFILE)
 }
 
 fn description(home: &Home, palette: Palette) -> Vec<Line<'static>> {

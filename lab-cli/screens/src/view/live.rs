@@ -1,10 +1,6 @@
 //! A run.
 
-use ratatui::{
-    Frame,
-    layout::{Constraint, Layout, Position, Rect},
-    text::Line,
-};
+use ratatui::prelude::*;
 
 use super::{
     arms, charts, form, front_doors, groups, health, log, outcomes, preparing, stages, status_bar, tiles,

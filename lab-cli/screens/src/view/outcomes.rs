@@ -2,14 +2,10 @@
 //! many refusals.
 
 use analysis::{live::TimelineSecond, text};
-use ratatui::{
-    Frame,
-    layout::{Constraint, Layout, Rect},
-    text::Line,
-    widgets::{Block, Borders, Sparkline, SparklineBar},
-};
+use ratatui::prelude::*;
+use ratatui::widgets::{Sparkline, SparklineBar};
 
-use super::charts::span;
+use super::{charts::span, widgets::titled};
 use crate::{
     Palette,
     state::{Running, State},
@@ -31,7 +27,7 @@ const NEUTRAL: usize = 2;
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     let title = if area.width >= 50 { " [3] not in time, each on a scale of its own " } else { " [3] not in time " };
-    let block = Block::new().borders(Borders::TOP).border_style(palette.faint()).title(Line::raw(title));
+    let block = titled(title, palette);
     let inside = block.inner(area);
     frame.render_widget(block, area);
     let Some(running) = &state.running else { return };

@@ -1,15 +1,10 @@
 //! Runs that are over.
 
 use analysis::text::scrubbed;
-use ratatui::{
-    Frame,
-    layout::{Constraint, Layout, Rect},
-    style::Style,
-    text::{Line, Span},
-    widgets::{Cell, Paragraph, Row, Table, Wrap},
-};
+use ratatui::prelude::*;
+use ratatui::widgets::{Paragraph, Row, Wrap};
 
-use super::widgets::{hints, pane, part_shown, prompt};
+use super::widgets::{hints, pane, part_shown, prompt, table};
 use crate::{Palette, app::Past, messages::ListedRun};
 
 /// Lines for the run under the cursor, with their border.
@@ -42,18 +37,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, past: &Past, palette: Pale
         row(run, past.ticked.contains(&run.folder), palette).style(style)
     });
     let block = block.title_bottom(part_shown(first, room, shown.len(), palette));
-    let header =
-        Row::new(["", "began (UTC)", "experiment", "world", "verdict", "deploy", "arms"]).style(palette.faint());
-    let widths = [
-        Constraint::Length(3),
-        Constraint::Length(16),
-        Constraint::Length(name_width(&shown)),
-        Constraint::Length(7),
-        Constraint::Length(if body.width >= 100 { 16 } else { 11 }),
-        Constraint::Length(12),
-        Constraint::Fill(1),
-    ];
-    frame.render_widget(Table::new(rows, widths).header(header).column_spacing(1).block(block), body);
+    let heads = ["", "began (UTC)", "experiment", "world", "verdict", "deploy", "arms"];
+    let longest = shown.iter().map(|run| name(run).chars().count()).max().unwrap_or(0).clamp(10, 36);
+    let widths = [3, 16, longest as u16, 7, if body.width >= 100 { 16 } else { 11 }, 12, 0];
+    frame.render_widget(table(heads, widths, rows, palette).block(block), body);
     frame.render_widget(made(shown.get(past.at).copied(), palette), about);
     if let Some(line) = &past.finding {
         return prompt("find", line, "Enter: keep   Esc: all", area.width, palette);
@@ -87,11 +74,6 @@ fn is_stamp(text: &str) -> bool {
     text.len() == 17 && text.starts_with('-') && text.ends_with('Z')
 }
 
-fn name_width(shown: &[&ListedRun]) -> u16 {
-    let longest = shown.iter().map(|run| name(run).chars().count()).max();
-    u16::try_from(longest.unwrap_or(0).clamp(10, 36)).unwrap_or(36)
-}
-
 /// Seed, repetitions and settings of the run under the cursor.
 fn made(run: Option<&ListedRun>, palette: Palette) -> Paragraph<'static> {
     let made = run.and_then(|run| run.summary.as_ref()).map_or(&[][..], |summary| &summary.made);
@@ -113,14 +95,10 @@ fn row(run: &ListedRun, ticked: bool, palette: Palette) -> Row<'static> {
             scrubbed(&summary.winner),
             scrubbed(&summary.arms.join(", ")),
         ]),
-        None => Row::new([
-            Cell::new(""),
-            Cell::new(""),
-            Cell::new(name),
-            Cell::new(""),
-            Cell::new(Span::styled("no summary", palette.warn())),
-            Cell::new(""),
-            Cell::new(Span::styled("killed, or still running", palette.faint())),
-        ]),
+        None => {
+            let [killed, none] = ["killed, or still running", ""].map(|text| Span::styled(text, palette.faint()));
+            let (name, no_summary) = (Span::raw(name), Span::styled("no summary", palette.warn()));
+            Row::new([none.clone(), none.clone(), name, none.clone(), no_summary, none, killed])
+        }
     }
 }

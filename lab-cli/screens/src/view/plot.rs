@@ -7,15 +7,11 @@ use analysis::{
         value::{Value, arrows},
     },
 };
-use ratatui::{
-    Frame,
-    layout::Rect,
-    style::Style,
-    symbols::Marker,
-    text::{Line, Span},
-    widgets::{Axis, Block, Borders, Chart, Dataset, GraphType},
-};
+use ratatui::prelude::*;
+use ratatui::symbols::Marker;
+use ratatui::widgets::{Axis, Chart, Dataset, GraphType};
 
+use super::widgets::ruled;
 use crate::Palette;
 
 /// Between two arrows (`^`) of a line that is drawn at its bound, in columns.
@@ -107,12 +103,8 @@ impl Plot<'_> {
             (false, 1) => Marker::Custom('●'),
             (false, _) => Marker::Braille,
         };
-        let block = Block::new()
-            .borders(Borders::TOP)
-            .border_style(palette.faint())
-            .title_style(palette.titles())
-            .title(self.legend(area.width, palette))
-            .title(Line::styled(self.latest_shown(area.width).to_owned(), palette.strong()).right_aligned());
+        let latest = Line::styled(self.latest_shown(area.width).to_owned(), palette.strong()).right_aligned();
+        let block = ruled(self.legend(area.width, palette), palette).title(latest);
         frame.render_widget(block, area);
         let (whole, area) = (area, self.lines_area(area));
         let [start, end] = self.span;

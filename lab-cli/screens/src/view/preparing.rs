@@ -3,14 +3,10 @@
 use std::time::Duration;
 
 use analysis::text::{counted, percent};
-use ratatui::{
-    Frame,
-    layout::Rect,
-    text::{Line, Span},
-    widgets::{Block, Borders, Paragraph, Wrap},
-};
+use ratatui::prelude::*;
+use ratatui::widgets::{Paragraph, Wrap};
 
-use super::{bars::bar, widgets::rounded};
+use super::widgets::{bar, rounded, titled};
 use crate::{Palette, state::State};
 
 /// A shorter time says nothing about the rest.
@@ -28,7 +24,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
         };
         let so_far = format!("{done_s:.0} s of {of_s:.0} s of virtual time over all arms");
         let room = usize::from(area.width.saturating_sub(2));
-        lines.push(Line::styled(format!(" {}", bar(share, room, palette)), palette.admitted()));
+        lines.push(Line::styled(format!(" {}", bar(share, room)), palette.admitted()));
         lines.push(Line::styled(format!(" {}, {so_far}{left}", percent(share)), palette.strong()));
     }
     lines.extend(steps(state, waited, palette));
@@ -41,8 +37,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
     }
     let most = usize::from(area.height.saturating_sub(1));
     let title = format!(" preparing: {} so far ", rounded(waited));
-    let block =
-        Block::new().borders(Borders::TOP).border_style(palette.faint()).title(Span::styled(title, palette.strong()));
+    let block = titled(&title, palette);
     let first = lines.len().saturating_sub(most);
     frame.render_widget(Paragraph::new(lines.split_off(first)).wrap(Wrap { trim: false }).block(block), area);
 }

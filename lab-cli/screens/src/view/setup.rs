@@ -1,13 +1,8 @@
 //! Arms to tick, their parameters with the catalogue's descriptions, the keys of the experiment, and how it will be run.
 
 use analysis::text::{counted, scrubbed};
-use ratatui::{
-    Frame,
-    layout::{Constraint, Layout, Rect},
-    style::Style,
-    text::{Line, Span},
-    widgets::{Cell, Paragraph, Row, Table, Wrap},
-};
+use ratatui::prelude::*;
+use ratatui::widgets::{Cell, Paragraph, Row, Table, Wrap};
 
 use super::{
     form,

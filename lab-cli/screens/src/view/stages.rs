@@ -6,14 +6,13 @@ use analysis::{
     live::StageSecond,
     text::{self, scrubbed},
 };
-use ratatui::{
-    Frame,
-    layout::{Constraint, Layout, Rect},
-    text::Span,
-    widgets::{Block, Borders, Cell, Row, Table},
-};
+use ratatui::prelude::*;
+use ratatui::widgets::{Cell, Row, Table};
 
-use super::{bars::bar, gauges};
+use super::{
+    gauges,
+    widgets::{bar, titled},
+};
 use crate::{Palette, front_doors::is_room, state::State};
 
 /// Gauges that have a column of their own; others are named in the last one.
@@ -75,7 +74,7 @@ fn table(
     state: &State,
     palette: Palette,
 ) {
-    let block = Block::new().borders(Borders::TOP).border_style(palette.faint()).title(Span::raw(title.to_owned()));
+    let block = titled(title, palette);
     // Names of stages matter more than the size of batches.
     let batch = area.width >= WIDE;
     let wide = |cells: Vec<Cell<'static>>| -> Row<'static> {
@@ -114,7 +113,7 @@ fn row(stage: &StageSecond, longest: u32, objective: Option<f64>, palette: Palet
     }
     vec![
         Cell::new(scrubbed(&stage.name)),
-        Cell::new(format!("{}{:>5}", bar(f64::from(stage.queue) / f64::from(longest), BAR, palette), stage.queue)),
+        Cell::new(format!("{}{:>5}", bar(f64::from(stage.queue) / f64::from(longest), BAR), stage.queue)),
         // Reading, sending and accepting have no workers of their own.
         Cell::new(if stage.workers == 0 { "-".to_owned() } else { format!("{}/{}", stage.busy, stage.workers) }),
         Cell::new(if stage.workers == 0 { "-".to_owned() } else { stage.batch.to_string() }),

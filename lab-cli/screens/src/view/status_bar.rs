@@ -5,11 +5,7 @@ use analysis::{
     text::scrubbed,
 };
 use installed::catalogue;
-use ratatui::{
-    Frame,
-    layout::{Constraint, Layout, Rect},
-    text::{Line, Span},
-};
+use ratatui::prelude::*;
 
 use super::widgets::both_ends;
 use crate::{

@@ -5,15 +5,10 @@ use analysis::{
     summary::{Measured, busiest},
     text::{self, scrubbed},
 };
-use ratatui::{
-    Frame,
-    layout::{Constraint, Layout, Rect},
-    style::Style,
-    text::{Line, Span},
-    widgets::{Block, BorderType, Borders, Paragraph},
-};
+use ratatui::prelude::*;
+use ratatui::widgets::{Block, BorderType, Borders, Paragraph};
 
-use super::{bars::bar, widgets::both_ends};
+use super::widgets::{bar, both_ends};
 use crate::{
     Palette,
     state::{Running, State},
@@ -75,11 +70,11 @@ impl Tile {
         both_ends(frame, row(0), Line::from(value), judged);
         let below = Span::styled(format!(" {}", self.below), palette.faint());
         if framed {
-            let bar = bar(self.share, room.saturating_sub(2), palette);
+            let bar = bar(self.share, room.saturating_sub(2));
             frame.render_widget(Line::styled(format!(" {bar}"), self.style), row(1));
             frame.render_widget(Paragraph::new(Line::from(below)), row(2));
         } else {
-            let bar = Span::styled(format!(" {}", bar(self.share, room / 3, palette)), self.style);
+            let bar = Span::styled(format!(" {}", bar(self.share, room / 3)), self.style);
             frame.render_widget(Line::from(vec![bar, below]), row(1));
         }
     }
@@ -88,8 +83,8 @@ impl Tile {
 /// Answers in time, against what is asked for and can be served.
 fn in_time(state: &State, now: &TimelineSecond, palette: Palette) -> Tile {
     let (served, asked) = (now.served as f64, now.planned as f64);
-    let most = state.capacity_at(now.second);
-    let share = served / most.map_or(asked, |most| most.min(asked)).max(1e-9);
+    let most = state.capacity_at(now.second).map_or(asked, |most| most.min(asked));
+    let share = served / most.max(1e-9);
     let (judgement, style) = match share {
         _ if asked == 0.0 => ("", palette.faint()),
         GOOD.. => ("good", palette.good()),
@@ -99,10 +94,10 @@ fn in_time(state: &State, now: &TimelineSecond, palette: Palette) -> Tile {
     Tile {
         title: "in time",
         value: format!("{}/s", text::rate(served)),
-        against: format!("of {}/s", text::rate(most.unwrap_or(asked))),
+        against: format!("of {}/s", text::rate(most)),
         judgement: judgement.to_owned(),
         style,
-        share: served / most.unwrap_or(asked).max(1e-9),
+        share,
         below: others(state, |measured| text::rate(measured.goodput_per_s)),
     }
 }

@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
-use ratatui::{
-    Frame,
-    layout::{Alignment, Constraint, Layout, Rect},
-    style::Style,
-    text::{Line, Span},
-    widgets::{Block, BorderType, Borders, Paragraph},
-};
+use analysis::text::wrapped;
+use ratatui::prelude::*;
+use ratatui::widgets::{Block, BorderType, Borders, Paragraph, Row, Table, Wrap};
 
 use crate::{Palette, text_input::TextInput};
+
+/// A line that ends with a whole word, within its room, and with `…`.
+pub(super) fn cut(line: &str, room: usize) -> String {
+    let kept = wrapped(line, room.saturating_sub(2)).into_iter().next().unwrap_or_default();
+    format!("{kept} …")
+}
 
 /// A line with something at its right end, which gives way if there is no room.
 pub(super) fn both_ends(frame: &mut Frame<'_>, area: Rect, left: Line<'_>, right: Line<'_>) {
@@ -36,7 +38,7 @@ const LEAST_WRITTEN: usize = 24;
 
 /// The keys that matter most here, each with its effect: as many as there is room for, the first ones first. The help, which is
 /// the last, is always there.
-pub(crate) fn hints(keys: &[(&str, &str)], width: u16, palette: Palette) -> Line<'static> {
+pub(super) fn hints(keys: &[(&str, &str)], width: u16, palette: Palette) -> Line<'static> {
     let wide = |(key, word): &(&str, &str)| key.chars().count() + word.chars().count() + 1;
     let last = keys.last().map_or(0, wide);
     let mut room = usize::from(width).saturating_sub(last);
@@ -59,10 +61,40 @@ pub(crate) fn hints(keys: &[(&str, &str)], width: u16, palette: Palette) -> Line
 }
 
 /// A pane; the one that the keys move in stands out.
-pub(crate) fn pane(title: &str, here: bool, palette: Palette) -> Block<'static> {
+pub(super) fn pane(title: &str, here: bool, palette: Palette) -> Block<'static> {
     let (border, style) = if here { (palette.accent(), palette.strong()) } else { (palette.faint(), palette.faint()) };
     let title = Line::styled(format!(" {title} "), style);
     Block::bordered().border_type(BorderType::Rounded).border_style(border).title(title)
+}
+
+/// The block of a part that has a title above it, and no frame.
+pub(super) fn ruled<'a>(title: impl Into<Line<'a>>, palette: Palette) -> Block<'a> {
+    Block::new().borders(Borders::TOP).border_style(palette.faint()).title_style(palette.titles()).title(title)
+}
+
+/// The same under words, which may begin with a key: ` [1] requests `.
+pub(super) fn titled(title: &str, palette: Palette) -> Block<'static> {
+    let (key, words) = title.split_at(title.find(']').map_or(0, |end| end + 1));
+    let [key, words] =
+        [(key, palette.accent()), (words, palette.strong())].map(|(text, style)| Span::styled(text.to_owned(), style));
+    ruled(Line::from(vec![key, words]), palette)
+}
+
+/// Text in place of what is not there, in the block of what would be.
+pub(super) fn nothing(frame: &mut Frame<'_>, area: Rect, block: Block<'_>, text: &str, palette: Palette) {
+    let text = Paragraph::new(format!(" {text}")).style(palette.faint()).wrap(Wrap { trim: false });
+    frame.render_widget(text.block(block), area);
+}
+
+/// A table under faint headings; columns of no width share what the others leave.
+pub(super) fn table<'a, const N: usize>(
+    heads: [&'a str; N],
+    widths: [u16; N],
+    rows: impl IntoIterator<Item = Row<'a>>,
+    palette: Palette,
+) -> Table<'a> {
+    let widths = widths.map(|wide| if wide == 0 { Constraint::Fill(1) } else { Constraint::Length(wide) });
+    Table::new(rows, widths).header(Row::new(heads).style(palette.faint())).column_spacing(1)
 }
 
 /// The frame of a part whose first row is that of its title: a rule there, or a box around it.
@@ -73,22 +105,26 @@ pub(super) fn framed(frame: &mut Frame<'_>, part: Rect, block: Block<'_>, is_box
     frame.render_widget(block.borders(borders).border_type(BorderType::Rounded), place);
 }
 
-/// A bar that is filled to this share of its columns, with a tick at another one; what is longer ends in an arrow.
-pub(super) fn bar(share: f64, tick: Option<f64>, columns: u16, style: Style, palette: Palette) -> Line<'static> {
-    const EIGHTHS: [&str; 9] = ["·", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"];
-    let filled = share.clamp(0.0, 1.0) * f64::from(columns);
-    let tick = tick.map(|at| ((at * f64::from(columns)) as u16).min(columns.saturating_sub(1)));
-    let cell = |at: u16| {
-        let eighths = ((filled - f64::from(at)).clamp(0.0, 1.0) * 8.0).round() as usize;
-        match eighths {
-            _ if share > 1.0 && at + 1 == columns => Span::styled("▶", style),
-            8 if tick == Some(at) => Span::styled("│", Style { bg: style.fg, ..palette.strong() }),
-            _ if tick == Some(at) => Span::styled("│", palette.target()),
-            0 => Span::styled(EIGHTHS[0], palette.faint()),
-            eighths => Span::styled(EIGHTHS[eighths], style),
-        }
+/// A bar that fills this share of its columns, to an eighth of one; a share above nothing is seen.
+pub(super) fn bar(share: f64, columns: usize) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let most = columns * 8;
+    let eighths = if share > 0.0 { ((share.min(1.0) * most as f64).round() as usize).clamp(1, most.max(1)) } else { 0 };
+    format!("{:·<columns$}", "█".repeat(eighths / 8) + EIGHTHS[eighths % 8])
+}
+
+/// A bar with a tick at another share; what is longer ends in an arrow.
+pub(super) fn ticked(share: f64, tick: Option<f64>, columns: u16, style: Style, palette: Palette) -> Line<'static> {
+    let last = usize::from(columns).saturating_sub(1);
+    let tick = tick.map(|at| ((at * f64::from(columns)) as usize).min(last));
+    let cell = |(at, cell): (usize, char)| match cell {
+        _ if share > 1.0 && at == last => Span::styled("▶", style),
+        '█' if tick == Some(at) => Span::styled("│", Style { bg: style.fg, ..palette.strong() }),
+        _ if tick == Some(at) => Span::styled("│", palette.target()),
+        '·' => Span::styled("·", palette.faint()),
+        cell => Span::styled(cell.to_string(), style),
     };
-    (0..columns).map(cell).collect()
+    bar(share, columns.into()).chars().enumerate().map(cell).collect()
 }
 
 /// Values over time in so many columns, each as high as the highest of its part; nothing is the lowest.
@@ -113,11 +149,6 @@ pub(super) fn part_shown(first: usize, room: usize, count: usize, palette: Palet
         .right_aligned()
 }
 
-/// The first of `count` rows that is shown, so that the one at `at` is among `room`.
-pub(super) fn first_shown(at: usize, count: usize, room: usize) -> usize {
-    (at + 1).saturating_sub(room).min(count.saturating_sub(room))
-}
-
 /// `45 s`, `4 min`, `2.5 h`.
 pub(super) fn rounded(time: Duration) -> String {
     match time.as_secs() {
@@ -133,7 +164,8 @@ mod tests {
 
     #[test]
     fn a_bar_is_filled_to_eighths_and_shows_its_tick_and_what_is_too_long() {
-        let text = |share, tick| bar(share, tick, 8, Style::new(), Palette::Plain).to_string();
+        assert_eq!([0.0, 0.001, 0.6, 3.0].map(|share| bar(share, 4)), ["····", "▏···", "██▍·", "████"]);
+        let text = |share, tick| ticked(share, tick, 8, Style::new(), Palette::Plain).to_string();
         assert_eq!(text(0.5, None), "████····");
         assert_eq!(text(0.5 + 3.0 / 64.0, Some(0.75)), "████▍·│·");
         assert_eq!(text(1.2, Some(0.5)), "████│██▶");

@@ -14,13 +14,13 @@ use crate::{
     args::{Colours, LoadArgs, LoadOutput},
     exit::Failure,
     run::StopSignal,
-    screens::{LoadScreen, LoadShape},
+    screens::{LoadShape, Screen, ScreenMessage},
 };
 
 /// All of them.
 #[derive(Debug, Default)]
 pub(super) struct Watchers {
-    screen: Option<LoadScreen>,
+    screen: Option<Screen>,
     exporter: Option<Exporter>,
 }
 
@@ -46,12 +46,13 @@ impl Watchers {
             percentiles: args.results.percentiles.clone(),
         };
         let asked = stop.clone();
-        let screen = LoadScreen::start(shape, palette(colours), move || asked.ask_by_person());
+        let screen = Screen::of_a_load(palette(colours), shape, move |_| asked.ask_by_person());
         Ok(Self { screen: Some(screen.map_err(Failure::because)?), exporter })
     }
 
     pub(super) fn second(&mut self, window: &Window) {
-        self.screen.iter().for_each(|screen| screen.second(window));
+        let teller = self.screen.as_ref().and_then(Screen::teller);
+        teller.map(|teller| teller.tell(ScreenMessage::Window(Box::new(window.clone()))));
         self.exporter.iter().for_each(|exporter| exporter.second(window));
     }
 

@@ -8,8 +8,6 @@ pub(crate) enum View {
     OverTime,
     /// Median, 90th and 99th percentile of the arm under the cursor.
     Percentiles,
-    /// Response times of the arm under the cursor over time, as shares of the requests.
-    Latencies,
     /// The figure over time, a row an arm.
     Heat,
     /// The figure over the load, a point a phase.
@@ -19,15 +17,13 @@ pub(crate) enum View {
 }
 
 impl View {
-    pub const ALL: [Self; 6] =
-        [Self::OverTime, Self::Percentiles, Self::Latencies, Self::Heat, Self::OverLoad, Self::TradeOff];
+    pub const ALL: [Self; 5] = [Self::OverTime, Self::Percentiles, Self::Heat, Self::OverLoad, Self::TradeOff];
 
     /// Its name on its tab.
     pub fn name(self) -> &'static str {
         match self {
             Self::OverTime => "over time",
             Self::Percentiles => "percentiles",
-            Self::Latencies => "times",
             Self::Heat => "heat",
             Self::OverLoad => "over load",
             Self::TradeOff => "trade-off",

@@ -1,12 +1,9 @@
 //! Head of a comparison: which arm to deploy, the command that does, and the order of the arms. All that is said is behind the verdict.
 
 use analysis::text::{scrubbed, wrapped};
-use ratatui::{
-    layout::Rect,
-    style::Style,
-    text::{Line, Span},
-};
+use ratatui::prelude::*;
 
+use super::super::widgets::cut;
 use crate::{Palette, app::Compare};
 
 /// Lines of a screen of few rows, and rows for each line more.
@@ -57,10 +54,4 @@ fn said(compare: &Compare, run: usize, palette: Palette) -> Vec<(String, Style)>
     let first = sentences.next().map(|line| (line, palette.strong()));
     let others = sentences.map(|line| (line, palette.faint()));
     first.into_iter().chain(command).chain(opening).chain(others).collect()
-}
-
-/// A line that ends with a whole word, within its room, and with `…`.
-fn cut(line: &str, room: usize) -> String {
-    let kept = wrapped(line, room.saturating_sub(2)).into_iter().next().unwrap_or_default();
-    format!("{kept} …")
 }

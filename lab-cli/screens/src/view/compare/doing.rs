@@ -2,13 +2,8 @@
 
 use analysis::text::{percent, scrubbed, wrapped};
 use installed::catalogue;
-use ratatui::{
-    Frame,
-    layout::Rect,
-    style::Style,
-    text::{Line, Span},
-    widgets::Paragraph,
-};
+use ratatui::prelude::*;
+use ratatui::widgets::Paragraph;
 
 use super::super::widgets::spark;
 use crate::{

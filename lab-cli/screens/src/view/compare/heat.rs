@@ -3,16 +3,11 @@
 use std::ops::Range;
 
 use analysis::{series::value::Value, text::scrubbed};
-use ratatui::{
-    Frame,
-    layout::Rect,
-    style::Style,
-    text::{Line, Span},
-    widgets::{Block, Borders, Paragraph},
-};
+use ratatui::prelude::*;
+use ratatui::widgets::Paragraph;
 
 use super::{
-    super::widgets::{first_shown, part_shown},
+    super::widgets::{part_shown, titled},
     over_time,
 };
 use crate::{
@@ -35,12 +30,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette
         compare.all_series.iter().map(|arm_series| cells(compare, *arm_series, column, [start, end], room)).collect();
     let scale = Scale::of(rows.iter().flatten().flatten().map(|value| value.at), column);
     let title = format!(" {} over time: {} ", column.name(), scale.in_words(column));
-    let block = Block::new().borders(Borders::TOP).border_style(palette.faint());
-    let block = block.title(Line::styled(title, palette.strong()));
+    let block = titled(&title, palette);
     let inside = usize::from(area.height.saturating_sub(2));
     let order = compare.order();
-    let row = order.iter().position(|at| *at == compare.at).unwrap_or(0);
-    let first = first_shown(row, order.len(), inside);
+    let first = compare.first_row(true, inside);
     // Rows share the height that there is.
     let tall = (inside / order.len().max(1)).max(1);
     let part = part_shown(first, inside, order.len(), palette);
@@ -70,13 +63,13 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette
 }
 
 /// The two ends of the time axis below `room` columns, in seconds.
-pub(super) fn ends([start, end]: [f64; 2], room: usize) -> String {
+fn ends([start, end]: [f64; 2], room: usize) -> String {
     let (start, end) = (format!("{start:.0}"), format!("{end:.0} s"));
     format!("{start}{end:>0$}", room.saturating_sub(start.len()))
 }
 
 /// The columns of `room` that a time covers, of an axis that shows this span; a time may be wider than a column.
-pub(super) fn columns([begin, end]: [f64; 2], [from, to]: [f64; 2], room: usize) -> Range<usize> {
+fn columns([begin, end]: [f64; 2], [from, to]: [f64; 2], room: usize) -> Range<usize> {
     let column = |at: f64| ((at.clamp(from, to) - from) / (to - from) * room as f64) as usize;
     let first = column(begin);
     if begin >= to || end <= from { 0..0 } else { first..column(end).max(first + 1).min(room) }

@@ -1,15 +1,10 @@
 //! Who wins: a row an arm, best first, with goodput and response time as bars, and the price beside them.
 
 use analysis::text::{rate, scrubbed, time};
-use ratatui::{
-    Frame,
-    layout::{Constraint, Rect},
-    style::Style,
-    text::{Line, Span},
-    widgets::{Cell, Row, Table},
-};
+use ratatui::prelude::*;
+use ratatui::widgets::{Cell, Row, Table};
 
-use super::super::widgets::{bar, first_shown};
+use super::super::widgets::ticked;
 use crate::{
     Palette,
     app::{ArmSeries, Compare, Rank},
@@ -20,6 +15,8 @@ use crate::{
 const MARKS: u16 = 6;
 const NUMBER: u16 = 9;
 const BAR: u16 = 8;
+/// Columns that the words of a target are longer than the shortest bar.
+const TARGET: u16 = 7;
 /// Columns of goodput in calm with its change, of a comeback in brief and in full, and of a comparison.
 const CALM: u16 = 13;
 const BACK: [u16; 2] = [9, 20];
@@ -59,7 +56,8 @@ impl Widths {
         if take(BACK[1] - BACK[0] - 1, back > 0) > 0 {
             back = BACK[1];
         }
-        let more = (left / 3).min(LONGEST_BAR / 2);
+        // The bar and what its tick is have room first.
+        let more = (left / 3).max(TARGET.min(left)).min(LONGEST_BAR / 2);
         time_bar += if time_bar > 0 { more } else { 0 };
         Self { names, bar: (BAR + left - more).min(LONGEST_BAR), time_bar, calm, back, figure, found }
     }
@@ -84,9 +82,7 @@ impl Scales {
 
 /// The first row that is shown in this place.
 pub(in super::super) fn first_row(compare: &Compare, area: Rect) -> usize {
-    let order = compare.order();
-    let row = order.iter().position(|at| *at == compare.at).unwrap_or(0);
-    first_shown(row, order.len(), usize::from(area.height.saturating_sub(2)))
+    compare.first_row(false, area.height.saturating_sub(2).into())
 }
 
 /// Below its title.
@@ -154,7 +150,7 @@ fn row(
     let judged = if in_time { palette.good() } else { palette.bad() };
     let number = |column: Column| format!("{:>9}", column.shown(compare.figure(arm_series, column)));
     let share = served.map_or(0.0, |value| value.at / scales.most);
-    let ticked = scales.capacity.map(|capacity| capacity / scales.most);
+    let capacity = scales.capacity.map(|capacity| capacity / scales.most);
     let of_target = waited.map_or(0.0, |value| value.at / scales.target_ms / 2.0);
     let cells = [
         (
@@ -165,9 +161,9 @@ fn row(
         (1, Line::styled(mark.to_string(), line)),
         (widths.names, Line::styled(name(compare, arm_series), if here { palette.selected() } else { Style::new() })),
         (NUMBER, Line::styled(number(Column::Goodput), strong)),
-        (widths.bar, bar(share, ticked, widths.bar, line, palette)),
+        (widths.bar, ticked(share, capacity, widths.bar, line, palette)),
         (NUMBER, Line::styled(number(compare.time()), judged)),
-        (widths.time_bar, bar(of_target, Some(0.5), widths.time_bar, judged, palette)),
+        (widths.time_bar, ticked(of_target, Some(0.5), widths.time_bar, judged, palette)),
         (NUMBER, Line::styled(number(Column::Rejected), strong)),
         (widths.calm, calm(compare, arm_series, palette)),
         (widths.back, back(compare, arm_series, widths.back)),
@@ -191,7 +187,7 @@ fn calm(compare: &Compare, arm_series: ArmSeries, palette: Palette) -> Line<'sta
 /// How it came back: in brief without what stands behind the time.
 fn back(compare: &Compare, arm_series: ArmSeries, wide: u16) -> Line<'static> {
     let words = compare.comeback(arm_series).unwrap_or_else(|| "-".to_owned());
-    let brief = words.split(',').next().unwrap_or_default().to_owned();
+    let brief = words.split(',').next().unwrap_or_default().replace("not within", ">");
     Line::raw(if words.chars().count() <= usize::from(wide) { words } else { brief })
 }
 

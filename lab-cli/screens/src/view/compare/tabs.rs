@@ -1,10 +1,6 @@
 //! Tabs: pictures of a comparison, and the figures that they can show.
 
-use ratatui::{
-    layout::Rect,
-    style::Style,
-    text::{Line, Span},
-};
+use ratatui::prelude::*;
 
 use crate::{
     Palette,

@@ -6,16 +6,12 @@ use analysis::{
     text::{self, scrubbed},
 };
 use experiment::{Experiment, plan::PhasePlan};
-use ratatui::{
-    Frame,
-    layout::{Constraint, Layout, Rect},
-    text::{Line, Span},
-    widgets::{Block, Borders, Paragraph, Wrap},
-};
+use ratatui::prelude::*;
+use ratatui::widgets::Paragraph;
 
 use super::super::{
-    bars::bar,
     plot::{PhaseEnd, Plot, Series, from_zero},
+    widgets::{bar, nothing, titled},
 };
 use crate::{
     Palette,
@@ -25,16 +21,14 @@ use crate::{
 
 /// Columns of the longest bar, and rows that a plot has at least.
 const MOST_BAR: u16 = 30;
-const LEAST_PLOT: u16 = 8;
+const LEAST_PLOT: u16 = 6;
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, preview: &Preview, choice: &Choice, palette: Palette) {
     let Some(experiment) = choice.found().map(|found| &found.experiment) else { return };
-    let block = Block::new().borders(Borders::TOP).border_style(palette.faint());
-    let block = block.title(Span::styled(" at the most load: in time, p90 of a middle second ", palette.strong()));
+    let title = " at the most load: in time, p90 of a middle second ";
+    let block = titled(title, palette);
     if let Progress::Refused(why) = &preview.progress {
-        let why = Line::styled(format!(" not in virtual time: {}", scrubbed(why)), palette.faint());
-        frame.render_widget(Paragraph::new(why).wrap(Wrap { trim: false }).block(block), area);
-        return;
+        return nothing(frame, area, block, &format!("not in virtual time: {}", scrubbed(why)), palette);
     }
     let rows = bars(preview, experiment, area.width, palette);
     let most = u16::try_from(rows.len()).unwrap_or(u16::MAX).saturating_add(1);
@@ -59,28 +53,30 @@ fn bars(preview: &Preview, experiment: &Experiment, width: u16, palette: Palette
     let within = from as u32..(from + phase.duration.as_secs_f64()) as u32;
     let of_arm = |(name, points): &(String, Vec<PreviewPoint>)| {
         let points: Vec<&PreviewPoint> = points.iter().filter(|point| within.contains(&point.second)).collect();
-        let mean = points.iter().map(|point| point.goodput).sum::<f64>() / points.len().max(1) as f64;
+        let sum = points.iter().map(|point| point.goodput).sum::<f64>();
+        let mean = (!points.is_empty()).then(|| sum / points.len() as f64);
         let mut times: Vec<Value> = points.iter().filter_map(|point| point.p90).collect();
         times.sort_by(|a, b| a.at.total_cmp(&b.at));
         (scrubbed(name), mean, times.get(times.len() / 2).copied())
     };
     let mut arms: Vec<_> = preview.arms.iter().map(of_arm).collect();
-    arms.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let most = arms.iter().map(|(_, mean, _)| *mean).fold(capacity.unwrap_or(1.0), f64::max);
+    arms.sort_by(|a, b| b.1.unwrap_or(0.0).total_cmp(&a.1.unwrap_or(0.0)));
+    let most = arms.iter().filter_map(|(_, mean, _)| *mean).fold(capacity.unwrap_or(1.0), f64::max);
     let names = arms.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or(0).clamp(4, 20);
     let room = usize::from(width.saturating_sub(names as u16 + 26).min(MOST_BAR));
     let target = experiment.objective.response_time_ms;
-    let row = |(name, mean, p90): (String, f64, Option<Value>)| {
+    let row = |(name, mean, p90): (String, Option<f64>, Option<Value>)| {
         let style = match p90 {
             Some(value) if value.at > target => palette.bad(),
             Some(_) => palette.good(),
             None => palette.faint(),
         };
-        let time = p90.map_or_else(|| "-".to_owned(), |value| value.shown(text::time));
+        let none = || "-".to_owned();
+        let (rate, time) = (mean.map_or_else(none, text::rate), p90.map_or_else(none, |value| value.shown(text::time)));
         Line::from(vec![
             Span::raw(format!(" {name:<names$.names$} ")),
-            Span::styled(bar(mean / most, room, palette), palette.admitted()),
-            Span::styled(format!("{:>6}/s", text::rate(mean)), palette.strong()),
+            Span::styled(bar(mean.unwrap_or(0.0) / most, room), palette.admitted()),
+            Span::styled(format!("{rate:>6}/s"), palette.strong()),
             Span::styled(format!("  p90 {time}"), style),
         ])
     };

@@ -1,15 +1,13 @@
 //! Ways from page to page, as a heat map: shares as numbers and shades, and the way under the cursor in words.
 
 use analysis::text;
-use ratatui::{
-    Frame,
-    layout::{Constraint, Layout, Rect},
-    style::Style,
-    text::{Line, Span},
-    widgets::{Block, Borders, Cell, Paragraph, Row, Table},
-};
+use ratatui::prelude::*;
+use ratatui::widgets::{Cell, Row, Table};
 
-use super::super::shades;
+use super::{
+    super::widgets::{nothing, titled},
+    shades,
+};
 use crate::{Palette, app::Trace};
 
 /// Title, header, a row for each page, and the way in words.
@@ -18,17 +16,12 @@ pub(super) fn height(trace: &Trace) -> u16 {
 }
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Palette) {
-    let block = Block::new()
-        .borders(Borders::TOP)
-        .title(" [3] from the row's page to the column's ")
-        .title(shades::legend(palette));
+    let block = titled(" [3] from the row's page to the column's ", palette).title(shades::legend(palette));
     let inside = block.inner(area);
-    frame.render_widget(block, area);
     if trace.states.is_empty() {
-        let text = " it has no session of which two pages are known";
-        frame.render_widget(Paragraph::new(text).style(palette.faint()), inside);
-        return;
+        return nothing(frame, area, block, "it has no session of which two pages are known", palette);
     }
+    frame.render_widget(block, area);
     let [table, words] = Layout::vertical([Constraint::Fill(1), Constraint::Length(1)]).areas(inside);
     let wide = usize::from(area.width) >= NAME + trace.states.len() * (NAME + 1);
     let header: Vec<&str> = trace.states.iter().map(|state| if wide { *state } else { short(state) }).collect();

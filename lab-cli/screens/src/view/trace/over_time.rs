@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use analysis::{series::value::Value, text};
-use ratatui::{Frame, layout::Rect};
+use ratatui::prelude::*;
 use traces::model::fitted::Arrivals;
 
 use super::super::plot::{Plot, Series, from_zero};

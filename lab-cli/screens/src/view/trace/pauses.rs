@@ -1,27 +1,22 @@
 //! Pauses on the way under the cursor, and after its page on all ways: the shortest on the left, the longest on the right.
 
 use analysis::{series::value::Value, text};
-use ratatui::{
-    Frame,
-    layout::Rect,
-    widgets::{Block, Borders, Paragraph},
-};
+use ratatui::prelude::*;
 use traces::inspect::PausesOf;
 
-use super::super::plot::{Plot, Series, decades};
+use super::super::{
+    plot::{Plot, Series, decades},
+    widgets::{nothing, titled},
+};
 use crate::{Palette, app::Trace};
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Palette) {
     let way = trace.way();
     let page = way.and_then(|(from, _)| trace.pauses(from, None));
     let Some(page) = page else {
-        let block = Block::new().borders(Borders::TOP).title(" [4] pauses ");
-        let text = match way {
-            Some((from, _)) => format!(" no pause after {from} is known"),
-            None => " no pause is known".to_owned(),
-        };
-        frame.render_widget(Paragraph::new(text).style(palette.faint()).block(block), area);
-        return;
+        let after = way.map_or_else(String::new, |(from, _)| format!(" after {from}"));
+        let text = format!("no pause{after} is known");
+        return nothing(frame, area, titled(" [4] pauses ", palette), &text, palette);
     };
     let own = way.and_then(|(from, to)| trace.pauses(from, Some(to)));
     let mut series = vec![curve(page, format!("{}, any next", page.from), palette, 0)];

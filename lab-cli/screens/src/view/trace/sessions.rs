@@ -4,14 +4,13 @@ use analysis::{
     series::value::Value,
     text::{rate, time},
 };
-use ratatui::{
-    Frame,
-    layout::{Constraint, Layout, Rect},
-    text::{Line, Span},
-    widgets::{Block, Borders, Paragraph, Wrap},
-};
+use ratatui::prelude::*;
+use ratatui::widgets::{Paragraph, Wrap};
 
-use super::super::plot::{Plot, Series, from_zero};
+use super::super::{
+    plot::{Plot, Series, from_zero},
+    widgets::titled,
+};
 use crate::{Palette, app::Trace};
 
 /// The height from which their lengths are drawn as well.
@@ -23,7 +22,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Pa
     let words = if drawn { Constraint::Length(WORDS) } else { Constraint::Fill(1) };
     let curve = if drawn { Constraint::Fill(1) } else { Constraint::Length(0) };
     let [above, below] = Layout::vertical([words, curve]).areas(area);
-    let block = Block::new().borders(Borders::TOP).title(" [5] sessions ");
+    let block = titled(" [5] sessions ", palette);
     frame.render_widget(Paragraph::new(lines(trace, palette)).wrap(Wrap { trim: false }).block(block), above);
     if drawn {
         lengths(trace, palette).draw(frame, below, palette);

@@ -1,10 +1,10 @@
 use std::time::Duration;
 
+use analysis::series::value::Value;
 use measure::{Replies, SecondTimes, Window};
-use ratatui::{Terminal, backend::TestBackend};
 
-use super::{LoadShape, progress::Progress, view};
-use crate::Palette;
+use super::{App, Effect, KeyCode, frame, press};
+use crate::{LoadShape, Palette, UserRequest, load::LoadProgress};
 
 fn shape() -> LoadShape {
     LoadShape {
@@ -18,8 +18,8 @@ fn shape() -> LoadShape {
 }
 
 /// Three seconds; in the third 20 requests were given up.
-fn progress() -> Progress {
-    let mut progress = Progress::of(shape());
+fn progress() -> LoadProgress {
+    let mut progress = LoadProgress::of(shape());
     for second in 0..3 {
         let lost = if second == 2 { 20 } else { 0 };
         let times = SecondTimes {
@@ -53,17 +53,31 @@ fn progress() -> Progress {
     progress
 }
 
-fn drawn(progress: &Progress, width: u16, height: u16) -> String {
-    let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a buffer");
-    terminal.draw(|frame| view::draw(frame, progress, Palette::Plain)).expect("drawn");
-    terminal.backend().to_string()
+fn seen(progress: &LoadProgress) -> App {
+    let mut app = App::of_a_load(shape());
+    app.load = Some(progress.clone());
+    app
+}
+
+fn drawn(progress: &LoadProgress, width: u16, height: u16) -> String {
+    frame(&seen(progress), Palette::Plain, width, height)
+}
+
+#[test]
+fn it_can_be_stopped_and_has_a_help() {
+    let mut app = seen(&progress());
+    press(&mut app, KeyCode::Char('?'));
+    assert!(frame(&app, Palette::Plain, 80, 24).contains("the generator's own delay"));
+    press(&mut app, KeyCode::Esc);
+    assert!(matches!(press(&mut app, KeyCode::Char('q')), Some(Effect::Ask(UserRequest::Stop))));
+    assert!(frame(&app, Palette::Plain, 80, 24).contains("STOPPING"));
 }
 
 #[test]
 fn a_load_is_seen_while_it_goes_on() {
     insta::assert_snapshot!("load_80x24", drawn(&progress(), 80, 24));
     insta::assert_snapshot!("load_120x40", drawn(&progress(), 120, 40));
-    let first = Progress::of(shape());
+    let first = LoadProgress::of(shape());
     assert!(drawn(&first, 80, 24).contains("no second is over yet"));
     assert!(drawn(&first, 40, 10).contains("too small"));
 }
@@ -72,9 +86,9 @@ fn a_load_is_seen_while_it_goes_on() {
 fn percentiles_hidden_by_what_was_given_up_are_bounds() {
     let progress = progress();
     // 540 answers and 20 that waited for 2 s: the 99th percentile is among those.
-    assert_eq!(progress.percentile(50.0), Some((1.0, false)));
-    assert_eq!(progress.percentile(99.0), Some((2000.0, true)));
-    assert_eq!(Progress::of(shape()).percentile(50.0), None);
+    assert_eq!(progress.percentile(50.0), Some(Value::known(1.0)));
+    assert_eq!(progress.percentile(99.0), Some(Value { at: 2000.0, at_least: true }));
+    assert_eq!(LoadProgress::of(shape()).percentile(50.0), None);
 }
 
 #[test]
@@ -91,5 +105,5 @@ fn the_bars_of_the_histogram_have_all_answers() {
     assert_eq!(bars.len(), 8);
     assert_eq!(bars.iter().map(|(_, count)| count).sum::<u64>(), 540);
     assert!(bars[0].1 == 300 && bars[7].1 == 60, "{bars:?}");
-    assert!(Progress::of(shape()).histogram(8).is_empty());
+    assert!(LoadProgress::of(shape()).histogram(8).is_empty());
 }
