@@ -28,7 +28,7 @@ pub enum Palette {
 struct Role(u8, u8, Color, Color);
 
 const GOOD: Role = Role(78, 28, Color::Green, Color::Blue);
-const BAD: Role = Role(203, 160, Color::Red, Color::Red);
+const BAD: Role = Role(203, 160, Color::LightRed, Color::Red);
 const WARN: Role = Role(220, 130, Color::Yellow, Color::Magenta);
 const OFFERED: Role = Role(80, 30, Color::Cyan, Color::Black);
 const ADMITTED: Role = Role(69, 25, Color::LightBlue, Color::Blue);
@@ -118,25 +118,16 @@ impl Palette {
         if self == Self::Plain { mark } else { '━' }
     }
 
-    /// The style of a heat map, from 1 (little) to 4; numbers and shades say the same.
-    pub(super) fn heat(self, level: usize) -> Style {
-        const SIXTEEN: [Color; 4] = [Color::LightBlue, Color::LightBlue, Color::Cyan, Color::Cyan];
-        const OTHERWISE: [Modifier; 4] = [Modifier::DIM, Modifier::empty(), Modifier::BOLD, Modifier::BOLD];
-        let at = level.clamp(1, 4) - 1;
-        match self {
-            Self::Plain => Style::new().add_modifier(OTHERWISE[at]),
-            Self::Sixteen(Theme::Dark) => Style::new().fg(SIXTEEN[at]).add_modifier(OTHERWISE[at]),
-            Self::Sixteen(Theme::Light) => Style::new().fg(Color::Blue).add_modifier(OTHERWISE[at]),
-            Self::Many(_) => self.warmth((at as f64 + 1.0) / 4.0),
-        }
-    }
-
-    /// A cell of a heat map: from nearly nothing (0) to the most (1).
+    /// A cell of a heat map: from nearly nothing (0) to the most (1); numbers and shades say the same.
     pub(super) fn warmth(self, share: f64) -> Style {
+        const DULL: Modifier = Modifier::empty();
         let at = (share.clamp(0.0, 1.0) * 5.0).round() as usize;
+        let otherwise = [Modifier::DIM, Modifier::DIM, DULL, DULL, Modifier::BOLD, Modifier::BOLD][at];
         match self {
-            Self::Plain => Style::new(),
-            Self::Sixteen(_) => self.heat(1 + at * 3 / 5),
+            Self::Plain => Style::new().add_modifier(otherwise),
+            Self::Sixteen(Theme::Dark) if at < 4 => Style::new().fg(Color::LightBlue).add_modifier(otherwise),
+            Self::Sixteen(Theme::Dark) => Style::new().fg(Color::Cyan).add_modifier(otherwise),
+            Self::Sixteen(Theme::Light) => Style::new().fg(Color::Blue).add_modifier(otherwise),
             Self::Many(theme) => Style::new().fg(Color::Indexed(HEAT[theme as usize][at])),
         }
     }

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, path::PathBuf};
 use super::cursor::{ListWindow, moved};
 use crate::{
     keymap::Action,
-    messages::ListedRun,
+    messages::{ListedRun, PastSummary},
     text_input::{Ended, TextInput},
 };
 
@@ -87,14 +87,11 @@ impl Past {
 impl ListedRun {
     /// Searches its name, its verdict, its world and its arms.
     fn has(&self, wanted: &str) -> bool {
-        let within = |text: &str| text.to_lowercase().contains(wanted);
-        within(&self.folder.to_string_lossy())
-            || self.summary.as_ref().is_some_and(|summary| {
-                let world = if summary.virtual_time { "virtual" } else { "live" };
-                within(&summary.verdict)
-                    || within(&summary.winner)
-                    || within(world)
-                    || summary.arms.iter().any(|arm| within(arm))
-            })
+        let mut searched = self.folder.to_string_lossy().into_owned();
+        if let Some(PastSummary { verdict, winner, arms, virtual_time, .. }) = &self.summary {
+            let world = if *virtual_time { "virtual" } else { "live" };
+            searched += &format!("\n{verdict}\n{winner}\n{world}\n{}", arms.join("\n"));
+        }
+        searched.to_lowercase().contains(wanted)
     }
 }

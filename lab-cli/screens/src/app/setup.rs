@@ -507,12 +507,11 @@ fn keys_of(text: &str, changed: &BTreeMap<String, String>) -> Vec<Parameter> {
         value: changed.get(&key.key).cloned().unwrap_or_else(|| written(&key)),
         in_file: in_file.iter().find(|before| before.key == key.key).map_or_else(String::new, written),
         edited: changed.contains_key(&key.key),
-        unit: String::new(),
         range: key.values,
         default: key.default,
         about: key.about.to_owned(),
-        source: String::new(),
         name: key.key,
+        ..Parameter::default()
     };
     of_file(text, &flags(changed)).into_iter().map(parameter).collect()
 }

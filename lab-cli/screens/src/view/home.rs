@@ -6,7 +6,7 @@ use ratatui::prelude::*;
 use ratatui::widgets::{Cell, Paragraph, Row, Table, Wrap};
 use traces::trace::{Header, Names};
 
-use super::widgets::{cut, hints, pane, part_shown, prompt, rounded, spark};
+use super::widgets::{hints, pane, part_shown, prompt, rounded, spark};
 use crate::{
     Palette,
     app::{App, Content, Group, Home},
@@ -135,7 +135,7 @@ fn list(frame: &mut Frame<'_>, area: Rect, home: &Home, palette: Palette) {
             let experiment = choice.found().map(|found| &found.experiment);
             let mut about = experiment.map_or_else(String::new, |experiment| scrubbed(&experiment.about));
             if about.chars().count() > beside_names {
-                about = cut(&about, beside_names);
+                about = about.chars().take(beside_names.saturating_sub(1)).chain(['…']).collect();
             }
             let load = experiment.map_or_else(String::new, profile);
             let mut cells = vec![Cell::new(mark), Cell::new(scrubbed(&choice.id))];

@@ -27,7 +27,6 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, setup: &Setup, palette: Pa
     if let Some(about) = places.about {
         policy(frame, about, setup, palette);
     }
-    let here = setup.pane;
     if let Some(area) = places.parameters {
         let name = setup.candidate().map_or_else(String::new, |arm| scrubbed(&arm.label));
         let title = if places.keys.is_none() && places.about.is_none() {
@@ -40,14 +39,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, setup: &Setup, palette: Pa
     if let Some(area) = places.keys {
         table(frame, area, setup, (Pane::Keys, "experiment: users, service, faults"), palette);
     }
-    let listed = setup.listed(if here == Pane::Keys { Pane::Keys } else { Pane::Parameters });
-    help(
-        frame,
-        places.help,
-        setup.refused.as_deref(),
-        listed.get(setup.row(if here == Pane::Keys { Pane::Keys } else { Pane::Parameters })),
-        palette,
-    );
+    let of = if setup.pane == Pane::Keys { Pane::Keys } else { Pane::Parameters };
+    help(frame, places.help, setup.refused.as_deref(), setup.listed(of).get(setup.row(of)), palette);
     if let Some(wanted) = &setup.form {
         form::draw(frame, area, wanted, palette);
     }
@@ -261,19 +254,14 @@ fn help(frame: &mut Frame<'_>, area: Rect, refused: Option<&str>, parameter: Opt
     let lines = match parameter {
         _ if refused.is_some() => vec![Line::styled(scrubbed(refused.unwrap_or_default()), palette.bad())],
         Some(parameter) => {
-            let allowed =
-                if parameter.range.is_empty() { String::new() } else { format!("; allowed {}", parameter.range) };
-            let default =
-                if parameter.default.is_empty() { String::new() } else { format!("; default {}", parameter.default) };
-            let from =
-                if parameter.source.is_empty() { String::new() } else { format!("  (from: {})", parameter.source) };
-            vec![
-                Line::styled(
-                    format!("{}: now {}{allowed}{default}", parameter.name, scrubbed(&parameter.value)),
-                    palette.strong(),
-                ),
-                Line::raw(format!("{}{from}", parameter.about.replace('`', ""))),
-            ]
+            let Parameter { name, value, range, default, about, source, .. } = parameter;
+            let known = |before: &str, text: &str, after: &str| {
+                if text.is_empty() { String::new() } else { format!("{before}{text}{after}") }
+            };
+            let (allowed, default) = (known("; allowed ", range, ""), known("; default ", default, ""));
+            let now = format!("{name}: now {}{allowed}{default}", scrubbed(value));
+            let about = format!("{}{}", about.replace('`', ""), known("  (from: ", source, ")"));
+            vec![Line::styled(now, palette.strong()), Line::raw(about)]
         }
         None => vec![Line::styled("it has no parameters", palette.faint())],
     };

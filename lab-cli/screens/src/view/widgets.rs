@@ -2,17 +2,10 @@
 
 use std::time::Duration;
 
-use analysis::text::wrapped;
 use ratatui::prelude::*;
 use ratatui::widgets::{Block, BorderType, Borders, Paragraph, Row, Table, Wrap};
 
 use crate::{Palette, text_input::TextInput};
-
-/// A line that ends with a whole word, within its room, and with `…`.
-pub(super) fn cut(line: &str, room: usize) -> String {
-    let kept = wrapped(line, room.saturating_sub(2)).into_iter().next().unwrap_or_default();
-    format!("{kept} …")
-}
 
 /// A line with something at its right end, which gives way if there is no room.
 pub(super) fn both_ends(frame: &mut Frame<'_>, area: Rect, left: Line<'_>, right: Line<'_>) {

@@ -31,7 +31,7 @@ pub(crate) struct Candidate {
 }
 
 /// A setting of the candidate under the cursor, or a key of the file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Parameter {
     pub name: String,
     /// The value in force; empty: nothing is written, and there is no default to be named.
@@ -46,6 +46,14 @@ pub(crate) struct Parameter {
     pub default: String,
     pub about: String,
     pub source: String,
+}
+
+impl Parameter {
+    /// It with its value: as it is written in the file, else its default, unless it was edited.
+    fn in_force(self, written: Option<String>, edit: Option<&String>) -> Self {
+        let in_file = written.unwrap_or_else(|| self.default.clone());
+        Self { value: edit.unwrap_or(&in_file).clone(), in_file, edited: edit.is_some(), ..self }
+    }
 }
 
 /// Arms of the file, then the policies that could sit in its service, then bounds.
@@ -147,36 +155,17 @@ impl Candidate {
 
     fn of_row(&self, row: ParamRow) -> Parameter {
         let written = self.settings.get(row.name).map(value_in_words);
-        let in_file = written.unwrap_or_else(|| row.default.clone());
-        let edit = self.edits.get(row.name);
-        Parameter {
-            name: row.name.to_owned(),
-            value: edit.cloned().unwrap_or_else(|| in_file.clone()),
-            in_file,
-            edited: edit.is_some(),
-            unit: row.unit.to_owned(),
-            range: row.range,
-            default: row.default,
-            about: row.about.to_owned(),
-            source: row.source.to_owned(),
-        }
+        let ParamRow { range, default, .. } = row;
+        let [name, unit, about, source] = [row.name, row.unit, row.about, row.source].map(str::to_owned);
+        let parameter = Parameter { name, unit, range, default, about, source, ..Parameter::default() };
+        parameter.in_force(written, self.edits.get(row.name))
     }
 
     fn of_key(&self, name: &str, range: String, default: String, about: &str) -> Parameter {
         let written = self.written.settings.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone());
-        let in_file = written.unwrap_or_else(|| default.clone());
-        let edit = self.edits.get(name);
-        Parameter {
-            name: name.to_owned(),
-            value: edit.cloned().unwrap_or_else(|| in_file.clone()),
-            in_file,
-            edited: edit.is_some(),
-            unit: String::new(),
-            range,
-            default,
-            about: about.to_owned(),
-            source: "the experiment file (docs/experiments.md)".to_owned(),
-        }
+        let [name, about, source] = [name, about, "the experiment file (docs/experiments.md)"].map(str::to_owned);
+        let edit = self.edits.get(&name);
+        Parameter { name, range, default, about, source, ..Parameter::default() }.in_force(written, edit)
     }
 
     /// `--set` for what was changed.

@@ -3,7 +3,6 @@
 use analysis::text::{scrubbed, wrapped};
 use ratatui::prelude::*;
 
-use super::super::widgets::cut;
 use crate::{Palette, app::Compare};
 
 /// Lines of a screen of few rows, and rows for each line more.
@@ -49,9 +48,15 @@ fn said(compare: &Compare, run: usize, palette: Palette) -> Vec<(String, Style)>
         false => (said.text.clone(), Style::new()),
     });
     let Some(recommended) = compare.recommended(run) else { return opening.collect() };
-    let command = recommended.deploy.first().map(|way| (format!("$ {way}   (y copies it)"), palette.accent()));
+    let command = recommended.deploy.first().map(|way| (format!("$ {way}"), palette.accent()));
     let mut sentences = recommended.lines().into_iter().filter(|line| !line.starts_with("How: "));
     let first = sentences.next().map(|line| (line, palette.strong()));
     let others = sentences.map(|line| (line, palette.faint()));
     first.into_iter().chain(command).chain(opening).chain(others).collect()
+}
+
+/// A line that ends with a whole word, within its room, and with `…`.
+fn cut(line: &str, room: usize) -> String {
+    let kept = wrapped(line, room.saturating_sub(2)).into_iter().next().unwrap_or_default();
+    format!("{kept} …")
 }

@@ -84,7 +84,11 @@ fn bars(preview: &Preview, experiment: &Experiment, width: u16, palette: Palette
 }
 
 fn goodput(preview: &Preview, experiment: &Experiment, palette: Palette) -> Plot<'static> {
-    let series = series(preview, palette, |point| Some(Value::known(point.goodput)));
+    let arms = preview.arms.iter().enumerate().map(|(n, (name, points))| {
+        let (style, mark) = palette.line(n);
+        let point = |point: &PreviewPoint| (f64::from(point.second) + 0.5, Some(Value::known(point.goodput)));
+        Series { name: scrubbed(name), style, mark, points: points.iter().map(point).collect(), ..Series::default() }
+    });
     let capacity = experiment.nominal_capacity();
     let top = preview.arms.iter().flat_map(|(_, points)| points).map(|point| point.goodput).fold(1.0, f64::max);
     let top = capacity.map_or(top, |capacity| top.max(capacity)) * 1.05;
@@ -95,7 +99,7 @@ fn goodput(preview: &Preview, experiment: &Experiment, palette: Palette) -> Plot
         ..Series::level("capacity", capacity, span, palette)
     });
     let latest = progress(preview, experiment);
-    let series = limit.into_iter().chain(series).collect();
+    let series = limit.into_iter().chain(arms).collect();
     Plot { title: "goodput/s", latest, span, unit: "s", up, phases: phases(experiment), series, ..Plot::default() }
 }
 
@@ -106,15 +110,6 @@ fn steps(experiment: &Experiment, usual: f64, [from, to]: [f64; 2]) -> impl Iter
         [(change.from, usual), (change.from, change.per_s), (change.to, change.per_s), (change.to, usual)]
     });
     [(from, usual)].into_iter().chain(hindered).chain([(to, usual)])
-}
-
-fn series(preview: &Preview, palette: Palette, read: impl Fn(&PreviewPoint) -> Option<Value>) -> Vec<Series> {
-    let of = |(n, (name, points)): (usize, &(String, Vec<PreviewPoint>))| {
-        let (style, mark) = palette.line(n);
-        let points = points.iter().map(|point| (f64::from(point.second) + 0.5, read(point))).collect();
-        Series { name: scrubbed(name), style, mark, points, ..Series::default() }
-    };
-    preview.arms.iter().enumerate().map(of).collect()
 }
 
 fn span(experiment: &Experiment) -> [f64; 2] {

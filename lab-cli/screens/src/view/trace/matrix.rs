@@ -47,7 +47,7 @@ fn row(n: usize, from: &'static str, trace: &Trace, palette: Palette) -> Row<'st
         let style = match (here, level) {
             (true, _) => palette.title(),
             (false, 0) => palette.faint(),
-            (false, level) => palette.heat(level),
+            (false, level) => palette.warmth(level as f64 / 4.0),
         };
         let number = if level == 0 { "-".to_owned() } else { number(share) };
         Cell::new(Span::styled(format!("{0}{0}{number:>5}", shades::SHADES[level]), style))

@@ -18,7 +18,7 @@ pub(super) fn level(share: f64) -> usize {
 /// For the right end of a title.
 pub(super) fn legend(palette: Palette) -> Line<'static> {
     let mut spans: Vec<Span<'_>> = Vec::new();
-    let twice = |level: usize| Span::styled(SHADES[level].to_string().repeat(2), palette.heat(level));
+    let twice = |level: usize| Span::styled(SHADES[level].to_string().repeat(2), palette.warmth(level as f64 / 4.0));
     for (at, limit) in LIMITS.iter().enumerate() {
         spans.push(twice(at + 1));
         spans.push(Span::raw(format!(" < {:.0} % ", limit * 100.0)));
