@@ -6,7 +6,7 @@
 //! not on disk too.
 
 use std::{
-    fmt, io,
+    io,
     sync::mpsc::{self, Receiver, Sender},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
@@ -67,6 +67,7 @@ impl Teller {
 
 /// The screen on its own thread. The terminal is given back by [`finish`](Self::finish), when it is dropped, and when
 /// anything panics.
+#[derive(Debug)]
 pub struct Screen {
     teller: Option<Teller>,
     thread: Option<JoinHandle<io::Result<()>>>,
@@ -187,11 +188,5 @@ impl Drop for Screen {
     fn drop(&mut self) {
         // The screen has ended.
         let _ = self.end();
-    }
-}
-
-impl fmt::Debug for Screen {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Screen").finish_non_exhaustive()
     }
 }

@@ -1,8 +1,7 @@
 //! The frame: a pure function of the state.
 
 use analysis::text::scrubbed;
-use ratatui::prelude::*;
-use ratatui::widgets::{Clear, Paragraph, Wrap};
+use ratatui::{prelude::*, widgets::*};
 
 use super::{
     Palette,

@@ -44,51 +44,48 @@ pub(crate) enum Group {
     Traces,
 }
 
-/// Experiments by the question that they answer; those that show most of the field in the least time come first.
-const QUESTIONS: [(Group, &str); 9] = [
-    (Group::Start, "flash-crowd metastable overload-sweep four-policies retry-stack"),
-    (Group::Retries, "retry-budget attempts self-throttle server-and-client break-even"),
+/// Groups with their titles, and the experiments that answer a question; those that show most of the field in the least time come first.
+const GROUPS: [(Group, &str, &str); 16] = [
+    (Group::Start, "start here", "flash-crowd metastable overload-sweep four-policies retry-stack"),
+    (Group::Own, "yours", ""),
+    (Group::Retries, "do retries make it worse?", "retry-budget attempts self-throttle server-and-client break-even"),
     (
         Group::Shed,
+        "who is shed first?",
         "classes class-queues gold-first paying-first greedy-customer four-levels \
          limits-per-criticality dagor subrequests compose",
     ),
     (
         Group::Crowds,
+        "how is a crowd let in?",
         "front-doors room-bursts threshold-first sentry-switch sentry-cpu more-sentries \
          two-applications batch-proxy ten-times",
     ),
-    (Group::Worse, "degrade partial-search harvest refusals"),
-    (Group::Place, "per-stage-or-single upstream user-ramp per-type spike-at-one-stage pools batching"),
-    (Group::Signals, "memory-signal combined-signals monitor power-peak"),
-    (Group::Failures, "cascade lost-task one-slow-task balancers"),
+    (Group::Worse, "a worse answer, or none?", "degrade partial-search harvest refusals"),
+    (
+        Group::Place,
+        "where should control sit?",
+        "per-stage-or-single upstream user-ramp per-type spike-at-one-stage pools batching",
+    ),
+    (Group::Signals, "what tells an overload?", "memory-signal combined-signals monitor power-peak"),
+    (Group::Failures, "what if a part fails?", "cascade lost-task one-slow-task balancers"),
     (
         Group::Defects,
+        "where do policies fail?",
         "gradient2-drifts lifo-starves aimd-climbs vegas-probes burst-or-overload \
          earlier-controller older-policies",
     ),
+    (Group::Others, "can the figures be trusted?", ""),
+    (Group::Seda, "figures of SEDA", ""),
+    (Group::Sre, "figures of Google SRE", ""),
+    (Group::Cataclysm, "figures of Cataclysm", ""),
+    (Group::Webq, "figures of WebQ", ""),
+    (Group::Traces, "traces", ""),
 ];
 
 impl Group {
     pub fn title(self) -> &'static str {
-        match self {
-            Self::Start => "start here",
-            Self::Own => "yours",
-            Self::Retries => "do retries make it worse?",
-            Self::Shed => "who is shed first?",
-            Self::Crowds => "how is a crowd let in?",
-            Self::Worse => "a worse answer, or none?",
-            Self::Place => "where should control sit?",
-            Self::Signals => "what tells an overload?",
-            Self::Failures => "what if a part fails?",
-            Self::Defects => "where do policies fail?",
-            Self::Others => "can the figures be trusted?",
-            Self::Seda => "figures of SEDA",
-            Self::Sre => "figures of Google SRE",
-            Self::Cataclysm => "figures of Cataclysm",
-            Self::Webq => "figures of WebQ",
-            Self::Traces => "traces",
-        }
+        GROUPS.iter().find(|(group, ..)| *group == self).map_or("", |(_, title, _)| title)
     }
 
     /// Sorts an experiment of the library: by its question, else by its paper; and its place in the group.
@@ -101,7 +98,7 @@ impl Group {
             _ => Self::Others,
         };
         let place = |ids: &str| ids.split(' ').position(|id| id == entry.id);
-        let asked = QUESTIONS.iter().find_map(|(group, ids)| Some((*group, place(ids)?)));
+        let asked = GROUPS.iter().find_map(|(group, _, ids)| Some((*group, place(ids)?)));
         asked.unwrap_or_else(|| (by_paper(), usize::MAX))
     }
 }
@@ -301,7 +298,7 @@ mod tests {
 
     #[test]
     fn every_experiment_that_is_named_by_a_question_is_there() {
-        for id in QUESTIONS.iter().flat_map(|(_, ids)| ids.split(' ')) {
+        for id in GROUPS.iter().flat_map(|(.., ids)| ids.split_whitespace()) {
             assert!(Library::find(id).is_some(), "{id}");
         }
     }

@@ -44,12 +44,10 @@ impl App {
                 _ => self.compare.pressed(action),
             },
             Screen::Replay => {
-                if let (Action::Arm(by), Some(replay)) = (action, &self.replay) {
-                    let (second, look) = (replay.second(), replay.look());
+                if let (Action::Arm(by), Some(before)) = (action, &self.replay) {
                     self.compare.next_arm(by);
-                    if let Some(mut next) = Replay::of(&self.compare) {
-                        next.look_as(look, second);
-                        self.replay = Some(next);
+                    if let Some(next) = Replay::of(&self.compare) {
+                        self.replay = Some(next.seen_as(before));
                     }
                 } else if let Some(replay) = &mut self.replay {
                     replay.pressed(action);

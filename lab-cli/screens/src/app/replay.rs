@@ -7,11 +7,9 @@ use analysis::live::LiveEvent;
 
 use super::Compare;
 use crate::{
-    column::Column,
     curve::ArmCurve,
     front_doors::TokenTotals,
     keymap::Action,
-    panel::Panel,
     state::{MOST_LINES, Running, State, TimelineNote},
     update,
 };
@@ -30,16 +28,6 @@ pub(crate) struct Replay {
     at: f64,
     /// What happened in the arm.
     notes: Vec<TimelineNote>,
-}
-
-/// The look of a replay, kept from arm to arm.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ReplayLook {
-    /// The panel that is alone.
-    enlarged: Option<Panel>,
-    percentile: Option<Column>,
-    playing: bool,
-    speed: f64,
 }
 
 impl Replay {
@@ -89,17 +77,12 @@ impl Replay {
         self.at as u32
     }
 
-    /// The look, for the next arm.
-    pub fn look(&self) -> ReplayLook {
-        let State { enlarged, percentile, .. } = self.state;
-        ReplayLook { enlarged, percentile, playing: self.playing, speed: self.speed }
-    }
-
-    /// The same for another arm, at the same second.
-    pub fn look_as(&mut self, look: ReplayLook, second: u32) {
-        (self.state.enlarged, self.state.percentile) = (look.enlarged, look.percentile);
-        (self.playing, self.speed) = (look.playing, look.speed);
-        self.go(f64::from(second));
+    /// It at the same second as another arm, and seen in the same way.
+    pub fn seen_as(mut self, other: &Self) -> Self {
+        (self.state.enlarged, self.state.percentile) = (other.state.enlarged, other.state.percentile);
+        (self.playing, self.speed) = (other.playing, other.speed);
+        self.go(f64::from(other.second()));
+        self
     }
 
     pub fn pressed(&mut self, action: Action) {

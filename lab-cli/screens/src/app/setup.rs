@@ -355,10 +355,7 @@ impl Setup {
 
     /// The line that is written, if one is.
     pub fn line(&mut self) -> Option<&mut TextInput> {
-        match &mut self.writing {
-            Some(Writing::Value(line) | Writing::Find(line)) => Some(line),
-            None => None,
-        }
+        self.writing.as_mut().map(|(Writing::Value(line) | Writing::Find(line))| line)
     }
 
     /// A line was ended.

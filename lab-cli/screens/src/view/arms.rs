@@ -4,8 +4,7 @@ use analysis::{
     summary::{Arm, PhaseSummary, busiest, verdict_and_codes},
     text::{self, scrubbed},
 };
-use ratatui::prelude::*;
-use ratatui::widgets::{Cell, Row};
+use ratatui::{prelude::*, widgets::*};
 
 use super::widgets::{nothing, table, titled};
 use crate::{Palette, column::Column, state::State};

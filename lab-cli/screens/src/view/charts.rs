@@ -128,7 +128,7 @@ pub(super) fn span(state: &State) -> [f64; 2] {
     [start, state.planned_seconds().max(so_far).max(1.0)]
 }
 
-fn plot([key, title]: [&'static str; 2], state: &State, up: Upright, series: Vec<Series>) -> Plot<'static> {
+pub(super) fn plot([key, title]: [&'static str; 2], state: &State, up: Upright, series: Vec<Series>) -> Plot<'static> {
     let marks = state.running.iter().flat_map(|running| &running.marks).copied().collect();
     Plot { key, title, span: span(state), unit: "s", up, phases: state.phase_ends(), marks, series, ..Plot::default() }
 }

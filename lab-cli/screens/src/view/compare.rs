@@ -4,8 +4,7 @@ use analysis::{
     summary::verdict_and_codes,
     text::{self, scrubbed},
 };
-use ratatui::prelude::*;
-use ratatui::widgets::{Block, Paragraph};
+use ratatui::{prelude::*, widgets::*};
 
 use super::{
     findings,

@@ -9,8 +9,7 @@ use analysis::{
     summary::{GateFinding, RunSummary, ThresholdResult, verdict_and_codes},
     text::{counted, scrubbed},
 };
-use ratatui::prelude::*;
-use ratatui::widgets::{Block, Clear, Paragraph, Wrap};
+use ratatui::{prelude::*, widgets::*};
 
 use crate::{
     Palette,

@@ -1,8 +1,7 @@
 //! The form for a change, over everything else.
 
 use analysis::text::scrubbed;
-use ratatui::prelude::*;
-use ratatui::widgets::{Clear, Paragraph, Wrap};
+use ratatui::{prelude::*, widgets::*};
 
 use super::widgets::pane;
 use crate::{

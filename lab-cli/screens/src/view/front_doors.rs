@@ -5,8 +5,7 @@ use analysis::{
     live::StageSecond,
     text::{self, scrubbed},
 };
-use ratatui::prelude::*;
-use ratatui::widgets::Paragraph;
+use ratatui::{prelude::*, widgets::*};
 
 use super::widgets::{nothing, titled};
 use crate::{
@@ -90,14 +89,13 @@ impl<'a> Shown<'a> {
     }
 
     fn of_rooms(&self, room: usize, width: usize, palette: Palette, lines: &mut Vec<Line<'static>>) {
-        let columns = || ROOM_COLUMNS.iter().filter(|column| !column.wide || width >= WIDE);
-        let heading: String = columns().map(|column| format!("{:<1$}", column.name, column.width)).collect();
+        let columns = || ROOM_COLUMNS.iter().filter(|(_, _, is_extra, _)| !is_extra || width >= WIDE);
+        let heading: String = columns().map(|(name, wide, ..)| format!("{name:<wide$}")).collect();
         lines.push(Line::styled(format!(" {:<NAME$}{heading}", ""), palette.faint()));
         let rows = room.saturating_sub(1).max(1);
         let left_out = self.rooms.len().saturating_sub(rows);
         let row = |stage: &&StageSecond| {
-            let cells: String =
-                columns().map(|column| format!("{:<1$}", (column.value)(stage), column.width)).collect();
+            let cells: String = columns().map(|(_, wide, _, value)| format!("{:<wide$}", value(stage))).collect();
             let name = scrubbed(stage.name.strip_prefix("waiting ").unwrap_or(&stage.name));
             let style = if count(stage, "full") > 0 { palette.bad() } else { palette.strong() };
             Line::from(vec![Span::styled(format!(" {name:<NAME$.NAME$}"), style), Span::raw(cells)])
@@ -116,29 +114,20 @@ const NAME: usize = 8;
 /// The width from which all columns have room.
 const WIDE: usize = 80;
 
-struct RoomColumn {
-    name: &'static str,
-    width: usize,
-    /// Left out where there is less room.
-    wide: bool,
-    value: fn(&StageSecond) -> String,
-}
-
-const fn column(name: &'static str, width: usize, wide: bool, value: fn(&StageSecond) -> String) -> RoomColumn {
-    RoomColumn { name, width, wide, value }
-}
+/// Its name, its width, that it is left out where there is less room, and its value.
+type RoomColumn = (&'static str, usize, bool, fn(&StageSecond) -> String);
 
 /// Columns of a waiting room: now, and in the last second.
 const ROOM_COLUMNS: [RoomColumn; 9] = [
-    column("waiting", 8, false, |room| room.queue.to_string()),
-    column("longest", 8, false, |room| seconds(room, "longest_wait_s")),
-    column("next", 6, false, |room| seconds(room, "next_wait_s")),
-    column("given/s", 8, false, |room| count(room, "promised").to_string()),
-    column("let in/s", 9, false, |room| room.admitted.to_string()),
-    column("inside/s", 9, true, |room| count(room, "inside").to_string()),
-    column("early/s", 8, true, |room| count(room, "early").to_string()),
-    column("full/s", 7, true, |room| count(room, "full").to_string()),
-    column("share/s", 7, false, |room| room.shows("share_per_s").map_or_else(|| "-".to_owned(), text::rate)),
+    ("waiting", 8, false, |room| room.queue.to_string()),
+    ("longest", 8, false, |room| seconds(room, "longest_wait_s")),
+    ("next", 6, false, |room| seconds(room, "next_wait_s")),
+    ("given/s", 8, false, |room| count(room, "promised").to_string()),
+    ("let in/s", 9, false, |room| room.admitted.to_string()),
+    ("inside/s", 9, true, |room| count(room, "inside").to_string()),
+    ("early/s", 8, true, |room| count(room, "early").to_string()),
+    ("full/s", 7, true, |room| count(room, "full").to_string()),
+    ("share/s", 7, false, |room| room.shows("share_per_s").map_or_else(|| "-".to_owned(), text::rate)),
 ];
 
 /// A wait; a queue that is full has none for the next one.

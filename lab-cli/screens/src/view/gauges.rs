@@ -10,7 +10,7 @@ use analysis::{
 use ratatui::prelude::*;
 
 use super::{
-    charts::span,
+    charts,
     plot::{Plot, Series, decades, from_zero},
 };
 use crate::{
@@ -39,15 +39,8 @@ impl Kind {
     /// Sorts by the unit in the gauge's name.
     fn of(name: &str) -> Self {
         let name = name.split('[').next().unwrap_or(name);
-        if name.ends_with("_per_s") {
-            Self::Rates
-        } else if name.ends_with("_ms") {
-            Self::Times
-        } else if name.ends_with("_us") {
-            Self::Cores
-        } else {
-            Self::Counts
-        }
+        let units = [("_per_s", Self::Rates), ("_ms", Self::Times), ("_us", Self::Cores)];
+        units.into_iter().find(|(unit, _)| name.ends_with(unit)).map_or(Self::Counts, |(_, kind)| kind)
     }
 }
 
@@ -118,13 +111,5 @@ fn plot(
         Kind::Cores => from_zero(all().fold(0.1, f64::max) * 1.05, " cores"),
         Kind::Counts => from_zero(all().fold(1.0, f64::max) * 1.05, ""),
     };
-    Plot {
-        span: span(state),
-        unit: "s",
-        up,
-        phases: state.phase_ends(),
-        marks: running.marks.iter().copied().collect(),
-        series: names.iter().enumerate().map(series).collect(),
-        ..Plot::default()
-    }
+    charts::plot(["", ""], state, up, names.iter().enumerate().map(series).collect())
 }

@@ -6,8 +6,7 @@ use analysis::{
     live::{Group, TimelineSecond},
     text::{self, scrubbed},
 };
-use ratatui::prelude::*;
-use ratatui::widgets::Row;
+use ratatui::{prelude::*, widgets::*};
 
 use super::widgets::{nothing, table, titled};
 use crate::{

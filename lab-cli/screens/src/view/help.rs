@@ -1,7 +1,6 @@
 //! Keys and words, over everything else.
 
-use ratatui::prelude::*;
-use ratatui::widgets::{Clear, Paragraph};
+use ratatui::{prelude::*, widgets::*};
 
 use super::widgets::pane;
 use crate::{Palette, keymap, panel::Screen};

@@ -2,8 +2,7 @@
 
 use analysis::text::{counted, scrubbed};
 use experiment::{Experiment, resolve::load_in_words};
-use ratatui::prelude::*;
-use ratatui::widgets::{Cell, Paragraph, Row, Table, Wrap};
+use ratatui::{prelude::*, widgets::*};
 use traces::trace::{Header, Names};
 
 use super::widgets::{hints, pane, part_shown, prompt, rounded, spark};

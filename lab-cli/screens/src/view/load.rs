@@ -4,8 +4,7 @@ use analysis::{
     series::value::Value,
     text::{rate, scrubbed, time, volume},
 };
-use ratatui::prelude::*;
-use ratatui::widgets::{Gauge, Paragraph, Sparkline};
+use ratatui::{prelude::*, widgets::*};
 
 use super::widgets::{bar, hints, pane};
 use crate::{Palette, load::LoadProgress};
@@ -54,7 +53,7 @@ fn draw_gauge(frame: &mut Frame<'_>, area: Rect, progress: &LoadProgress, palett
 /// A name, its value, and whether that is bad.
 type Figure = (String, String, bool);
 
-fn figure(name: &str, value: impl ToString) -> Figure {
+fn figure(name: &str, value: &dyn ToString) -> Figure {
     (name.to_owned(), value.to_string(), false)
 }
 
@@ -70,15 +69,15 @@ fn figures(frame: &mut Frame<'_>, area: Rect, title: &str, figures: Vec<Figure>,
 }
 
 fn last_second(progress: &LoadProgress) -> Vec<Figure> {
-    let Some(last) = &progress.last else { return vec![figure("no second is over yet", "")] };
+    let Some(last) = &progress.last else { return vec![figure("no second is over yet", &"")] };
     let shown = |known, at_least| Value::of(known, at_least).map_or_else(|| "-".to_owned(), |value| value.shown(time));
     vec![
-        figure("sent", last.sent),
-        figure("served", last.served + last.late),
-        figure("p50", shown(last.p50_ms, last.p50_at_least_ms)),
-        figure("p99", shown(last.p99_ms, last.p99_at_least_ms)),
-        figure("in flight", last.in_flight),
-        figure("bodies", format!("{}/s", volume(last.body_bytes as f64))),
+        figure("sent", &last.sent),
+        figure("served", &(last.served + last.late)),
+        figure("p50", &shown(last.p50_ms, last.p50_at_least_ms)),
+        figure("p99", &shown(last.p99_ms, last.p99_at_least_ms)),
+        figure("in flight", &last.in_flight),
+        figure("bodies", &format!("{}/s", volume(last.body_bytes as f64))),
     ]
 }
 
@@ -92,12 +91,12 @@ fn total(progress: &LoadProgress) -> Vec<Figure> {
         None => ("served/s".to_owned(), served),
     };
     vec![
-        figure(&name, format!("{}/s", rate(good as f64 / seconds))),
-        figure("served", served),
+        figure(&name, &format!("{}/s", rate(good as f64 / seconds))),
+        figure("served", &served),
         ("rejected".to_owned(), sums.rejected.to_string(), sums.rejected > 0),
         ("failed, lost".to_owned(), lost.to_string(), lost > 0),
-        figure("send lag p99", last.and_then(|last| last.send_lag_p99_ms).map_or_else(|| "-".to_owned(), time)),
-        figure("bodies", volume(progress.replies.body_bytes as f64)),
+        figure("send lag p99", &last.and_then(|last| last.send_lag_p99_ms).map_or_else(|| "-".to_owned(), time)),
+        figure("bodies", &volume(progress.replies.body_bytes as f64)),
     ]
 }
 
@@ -105,7 +104,7 @@ fn percentiles(progress: &LoadProgress) -> Vec<Figure> {
     let asked = &progress.shape.percentiles;
     let shown = if asked.is_empty() { &PERCENTILES[..] } else { asked };
     let value = |of| progress.percentile(of).map_or_else(|| "-".to_owned(), |value| value.shown(time));
-    shown.iter().map(|of| figure(&format!("p{of}"), value(*of))).collect()
+    shown.iter().map(|of| figure(&format!("p{of}"), &value(*of))).collect()
 }
 
 /// Statuses and errors, the most frequent first.

@@ -1,7 +1,6 @@
 //! Log of events, newest first.
 
-use ratatui::prelude::*;
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::{prelude::*, widgets::*};
 
 use super::widgets::titled;
 use crate::{

@@ -2,8 +2,7 @@
 //! many refusals.
 
 use analysis::{live::TimelineSecond, text};
-use ratatui::prelude::*;
-use ratatui::widgets::{Sparkline, SparklineBar};
+use ratatui::{prelude::*, widgets::*};
 
 use super::{charts::span, widgets::titled};
 use crate::{

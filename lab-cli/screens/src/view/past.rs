@@ -1,8 +1,7 @@
 //! Runs that are over.
 
 use analysis::text::scrubbed;
-use ratatui::prelude::*;
-use ratatui::widgets::{Paragraph, Row, Wrap};
+use ratatui::{prelude::*, widgets::*};
 
 use super::widgets::{hints, pane, part_shown, prompt, table};
 use crate::{Palette, app::Past, messages::ListedRun};

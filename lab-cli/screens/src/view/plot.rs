@@ -7,12 +7,10 @@ use analysis::{
         value::{Value, arrows},
     },
 };
-use ratatui::prelude::*;
-use ratatui::symbols::Marker;
-use ratatui::widgets::{Axis, Chart, Dataset, GraphType};
+use ratatui::{prelude::*, symbols::Marker, widgets::*};
 
 use super::widgets::ruled;
-use crate::Palette;
+use crate::{Palette, column::Column};
 
 /// Between two arrows (`^`) of a line that is drawn at its bound, in columns.
 const ARROWS_APART: f64 = 4.0;
@@ -367,6 +365,11 @@ pub(super) fn round_top(up: &Scale, most: f64) -> (f64, Vec<f64>) {
     let step = up.ticks.get(1).copied().unwrap_or(up.to);
     let steps = libm::ceil(most / step - 1e-9).max(1.0);
     (steps * step, (0..=steps as u32).map(|n| f64::from(n) * step).collect())
+}
+
+/// The axis of a figure: of times by factors of ten about the target, of others from nothing.
+pub(super) fn axis_of(column: Column, values: impl Iterator<Item = f64>, target: f64) -> Upright {
+    if column.is_time() { decades(values, target) } else { from_zero(values.fold(1.0, f64::max), column.unit()) }
 }
 
 /// An axis of times, by factors of ten, that has these values and the target in it, in whole decades.

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use analysis::text::{counted, percent};
-use ratatui::prelude::*;
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::{prelude::*, widgets::*};
 
 use super::widgets::{bar, rounded, titled};
 use crate::{Palette, state::State};

@@ -1,8 +1,7 @@
 //! Arms to tick, their parameters with the catalogue's descriptions, the keys of the experiment, and how it will be run.
 
 use analysis::text::{counted, scrubbed};
-use ratatui::prelude::*;
-use ratatui::widgets::{Cell, Paragraph, Row, Table, Wrap};
+use ratatui::{prelude::*, widgets::*};
 
 use super::{
     form,

@@ -6,8 +6,7 @@ use analysis::{
     live::StageSecond,
     text::{self, scrubbed},
 };
-use ratatui::prelude::*;
-use ratatui::widgets::{Cell, Row, Table};
+use ratatui::{prelude::*, widgets::*};
 
 use super::{
     gauges,

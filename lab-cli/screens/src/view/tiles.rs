@@ -5,8 +5,7 @@ use analysis::{
     summary::{Measured, busiest},
     text::{self, scrubbed},
 };
-use ratatui::prelude::*;
-use ratatui::widgets::{Block, BorderType, Borders, Paragraph};
+use ratatui::{prelude::*, widgets::*};
 
 use super::widgets::{bar, both_ends};
 use crate::{

@@ -2,8 +2,7 @@
 //! import left out.
 
 use analysis::text::{scrubbed, time};
-use ratatui::prelude::*;
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::{prelude::*, widgets::*};
 use traces::trace::Names;
 
 use super::widgets::{both_ends, hints, nothing, titled};

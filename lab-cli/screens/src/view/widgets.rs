@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use ratatui::prelude::*;
-use ratatui::widgets::{Block, BorderType, Borders, Paragraph, Row, Table, Wrap};
+use ratatui::{prelude::*, widgets::*};
 
 use crate::{Palette, text_input::TextInput};
 

@@ -51,8 +51,10 @@ impl Watchers {
     }
 
     pub(super) fn second(&mut self, window: &Window) {
-        let teller = self.screen.as_ref().and_then(Screen::teller);
-        teller.map(|teller| teller.tell(ScreenMessage::Window(Box::new(window.clone()))));
+        if let Some(teller) = self.screen.as_ref().and_then(Screen::teller) {
+            // Without its view the load goes on.
+            let _ = teller.tell(ScreenMessage::Window(Box::new(window.clone())));
+        }
         self.exporter.iter().for_each(|exporter| exporter.second(window));
     }
 

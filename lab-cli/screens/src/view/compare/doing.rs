@@ -2,8 +2,7 @@
 
 use analysis::text::{percent, scrubbed, wrapped};
 use installed::catalogue;
-use ratatui::prelude::*;
-use ratatui::widgets::Paragraph;
+use ratatui::{prelude::*, widgets::*};
 
 use super::super::widgets::spark;
 use crate::{

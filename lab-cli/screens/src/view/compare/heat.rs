@@ -3,8 +3,7 @@
 use std::ops::Range;
 
 use analysis::{series::value::Value, text::scrubbed};
-use ratatui::prelude::*;
-use ratatui::widgets::Paragraph;
+use ratatui::{prelude::*, widgets::*};
 
 use super::{
     super::widgets::{part_shown, titled},

@@ -3,7 +3,7 @@
 use analysis::{chart::Point, series::value::Value, summary::CurvePoint, text};
 
 use super::{
-    super::plot::{Plot, decades, from_zero},
+    super::plot::{Plot, axis_of},
     over_time::line,
 };
 use crate::{Palette, app::Compare, column::Column};
@@ -29,12 +29,7 @@ pub(super) fn plot(compare: &Compare, palette: Palette) -> Plot<'static> {
     let curves: Vec<_> = curves.collect();
     let points = || curves.iter().flat_map(|(_, curve)| &curve.points);
     let target = compare.objective_ms().unwrap_or(1000.0);
-    let values = || points().filter_map(value).map(|value| value.at);
-    let up = if column.is_time() {
-        decades(values(), target)
-    } else {
-        from_zero(values().fold(1.0, f64::max), column.unit())
-    };
+    let up = axis_of(column, points().filter_map(value).map(|value| value.at), target);
     let most = points().map(|point| point.planned).fold(1.0, f64::max);
     let front = curves.iter().position(|(n, ..)| *n == compare.at);
     let series = curves.iter().map(|(n, curve)| {

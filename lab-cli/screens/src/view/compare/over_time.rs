@@ -2,7 +2,7 @@
 
 use analysis::{chart::Point, live::TimelineSecond, text::scrubbed};
 
-use super::super::plot::{Plot, Series, decades, from_zero};
+use super::super::plot::{Plot, Series, axis_of, decades};
 use crate::{
     Palette,
     app::{ArmSeries, Compare},
@@ -13,20 +13,13 @@ use crate::{
 /// The figure under the cursor of all arms that are not hidden; that of the arm under the cursor is drawn over the others.
 pub(super) fn figure(compare: &Compare, palette: Palette) -> Plot<'static> {
     let column = compare.column();
-    let shown = || compare.all_series.iter().enumerate().filter(|(n, _)| !compare.hidden.contains(n));
-    let values = || {
-        shown()
-            .flat_map(|(_, arm_series)| compare.seconds(*arm_series))
-            .filter_map(|second| Some(column.at(second)?.at))
-    };
+    let shown = compare.all_series.iter().enumerate().filter(|(n, _)| !compare.hidden.contains(n));
+    let seconds = shown.flat_map(|(_, arm_series)| compare.seconds(*arm_series));
+    let values = seconds.filter_map(|second| Some(column.at(second)?.at));
     let target = compare.objective_ms().unwrap_or(1000.0);
     let shape = compare.chosen().and_then(|arm_series| compare.runs[arm_series.run].shape.as_ref());
     let capacity = shape.and_then(|shape| shape.capacity_per_s).filter(|_| column == Column::Goodput);
-    let up = if column.is_time() {
-        decades(values(), target)
-    } else {
-        from_zero(capacity.iter().copied().chain(values()).fold(1.0, f64::max), column.unit())
-    };
+    let up = axis_of(column, capacity.into_iter().chain(values), target);
     let line = |at: usize| line(compare, at, points(compare, compare.all_series[at], column), palette);
     // In the order of the table: names of the best have room first.
     let lines: Vec<usize> = compare.order().into_iter().filter(|at| !compare.hidden.contains(at)).collect();

@@ -1,8 +1,7 @@
 //! Who wins: a row an arm, best first, with goodput and response time as bars, and the price beside them.
 
 use analysis::text::{rate, scrubbed, time};
-use ratatui::prelude::*;
-use ratatui::widgets::{Cell, Row, Table};
+use ratatui::{prelude::*, widgets::*};
 
 use super::super::widgets::ticked;
 use crate::{

@@ -6,8 +6,7 @@ use analysis::{
     text::{self, scrubbed},
 };
 use experiment::{Experiment, plan::PhasePlan};
-use ratatui::prelude::*;
-use ratatui::widgets::Paragraph;
+use ratatui::{prelude::*, widgets::*};
 
 use super::super::{
     plot::{PhaseEnd, Plot, Series, from_zero},

@@ -1,8 +1,7 @@
 //! Ways from page to page, as a heat map: shares as numbers and shades, and the way under the cursor in words.
 
 use analysis::text;
-use ratatui::prelude::*;
-use ratatui::widgets::{Cell, Row, Table};
+use ratatui::{prelude::*, widgets::*};
 
 use super::{
     super::widgets::{nothing, titled},

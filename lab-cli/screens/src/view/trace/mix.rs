@@ -2,8 +2,7 @@
 //! it.
 
 use analysis::text::{percent, scrubbed, time};
-use ratatui::prelude::*;
-use ratatui::widgets::Row;
+use ratatui::{prelude::*, widgets::*};
 use traces::{inspect::ActionSummary, model::fitted::Quantiles};
 
 use super::super::widgets::{bar, table, titled};

@@ -4,8 +4,7 @@ use analysis::{
     series::value::Value,
     text::{rate, time},
 };
-use ratatui::prelude::*;
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::{prelude::*, widgets::*};
 
 use super::super::{
     plot::{Plot, Series, from_zero},
