@@ -27,7 +27,7 @@ pub mod tuned;
 mod whole;
 
 pub use percentiles::percentiles_of_all;
-pub use times::{ArmTimes, LogRead, TimeCounts};
+pub use times::{ArmTimes, TimeCounts};
 pub use whole::RunFiles;
 
 use percentiles::{OF_ALL, any_not_served, p90_of_all, percentiles};

@@ -23,20 +23,6 @@ pub struct TimeCounts {
     pub censored: Counts,
 }
 
-/// Extent to which a log could be read.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum LogRead {
-    /// There is no such file.
-    #[default]
-    Missing,
-    /// All of it.
-    Whole,
-    /// The whole lines: it ends in the middle of one.
-    Torn,
-    /// Nothing, for this reason.
-    Unreadable(String),
-}
-
 /// Response times of an arm in the block that is drawn.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ArmTimes {
@@ -46,24 +32,19 @@ pub struct ArmTimes {
     pub phases: Vec<(String, TimeCounts)>,
     /// Times by the second in which requests ended; empty of a run in virtual time.
     pub seconds: Vec<(u32, TimeCounts)>,
-    /// Extent of the log of seconds.
-    pub seconds_log: LogRead,
 }
 
 impl ArmTimes {
     /// Reads the times of this arm and block. What cannot be read is left out: a report tells what there is.
     pub fn read(folder: &Path, arm: &str, block: u32) -> Self {
         let mut found = Self { arm: arm.to_owned(), ..Self::default() };
-        let (of_phases, _) = lines(&folder.join(histograms::file_name(arm, block)));
-        for (tag, _, counts) in of_phases {
+        for (tag, _, counts) in lines(&folder.join(histograms::file_name(arm, block))) {
             let (name, censored) = stem(&tag);
             if let Some(phase) = name.strip_suffix("/response") {
                 place(&mut found.phases, phase.to_owned(), censored, counts);
             }
         }
-        let (of_seconds, read) = lines(&folder.join(seconds_log::file_name(arm, block)));
-        found.seconds_log = read;
-        for (tag, begins, counts) in of_seconds {
+        for (tag, begins, counts) in lines(&folder.join(seconds_log::file_name(arm, block))) {
             let (name, censored) = stem(&tag);
             if let (true, Ok(second)) = (name == "response", u32::try_from(begins / 1000)) {
                 place(&mut found.seconds, second, censored, counts);
@@ -89,21 +70,12 @@ fn place<K: PartialEq>(all: &mut Vec<(K, TimeCounts)>, key: K, censored: bool, c
 /// A line of a log: tag, beginning in milliseconds, and counts.
 type LogLine = (String, u128, Counts);
 
-/// The lines of a log; of one that is torn its whole ones.
-fn lines(path: &Path) -> (Vec<LogLine>, LogRead) {
-    let log = match run_file::find(path) {
-        Ok(Some(log)) => log,
-        Ok(None) => return (Vec::new(), LogRead::Missing),
-        Err(error) => return (Vec::new(), LogRead::Unreadable(error.to_string())),
-    };
+/// The lines of a log: of one that is torn its whole ones, of one that cannot be read none.
+fn lines(path: &Path) -> Vec<LogLine> {
+    let Ok(Some(log)) = run_file::find(path) else { return Vec::new() };
     let whole = log.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-    match interval_log::entries(&log[..whole]) {
-        Ok(entries) => {
-            let read = if whole < log.len() || log.is_empty() { LogRead::Torn } else { LogRead::Whole };
-            (entries.into_iter().filter_map(|line| Some((line.tag?, line.begins, line.counts))).collect(), read)
-        }
-        Err(why) => (Vec::new(), LogRead::Unreadable(why)),
-    }
+    let entries = interval_log::entries(&log[..whole]).unwrap_or_default();
+    entries.into_iter().filter_map(|line| Some((line.tag?, line.begins, line.counts))).collect()
 }
 
 impl TimeCounts {
@@ -170,25 +142,23 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_is_missing_torn_or_senseless_says_so() {
+    fn of_a_log_that_is_missing_torn_or_senseless_there_is_what_can_be_read() {
         let folder = tempfile::tempdir().expect("a folder");
-        let read = || ArmTimes::read(folder.path(), "none", 1);
-        assert_eq!((read().seconds.len(), read().seconds_log), (0, LogRead::Missing));
+        let read = || ArmTimes::read(folder.path(), "none", 1).seconds.len();
+        assert_eq!(read(), 0);
         let file = folder.path().join(seconds_log::file_name("none", 1));
         put(&file, log());
-        assert_eq!((read().seconds.len(), read().seconds_log), (3, LogRead::Whole));
+        assert_eq!(read(), 3);
         // Wherever it is cut, there is no panic, and its whole lines are read.
         for length in 0..log().len() {
             put(&file, &log()[..length]);
-            let found = read();
             let is_line = length > 0 && log()[length - 1] == b'\n';
-            assert_eq!(found.seconds_log, if is_line { LogRead::Whole } else { LogRead::Torn }, "{length}");
-            assert!(found.seconds.len() < 3 || is_line);
+            assert!(read() < 3 || is_line, "{length}");
         }
         put(&file, b"Tag=response,0.000,1.000,20.000,HISTFAAAA\n");
-        assert!(matches!(read().seconds_log, LogRead::Unreadable(_)), "{:?}", read());
+        assert_eq!(read(), 0);
         put(&file, [0xff, 0xfe, b'\n']);
-        assert!(matches!(read().seconds_log, LogRead::Unreadable(_)), "{:?}", read());
+        assert_eq!(read(), 0);
     }
 
     #[test]

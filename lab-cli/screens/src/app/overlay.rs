@@ -17,15 +17,10 @@ use crate::{
 pub(crate) struct Prompt {
     pub label: &'static str,
     pub line: TextInput,
-    purpose: Purpose,
-}
-
-#[derive(Debug)]
-enum Purpose {
-    /// A new experiment with this text, which is opened in the editor.
-    New(String),
-    /// The text of the file; its world.
-    Write { text: String, virtual_time: bool },
+    /// The text of the file.
+    text: String,
+    /// The world of a setup that is written; `None`: a new experiment, which is opened in the editor.
+    virtual_time: Option<bool>,
 }
 
 #[derive(Debug, Default)]
@@ -47,40 +42,34 @@ impl Overlay {
         let stem = id.rsplit('/').next().unwrap_or(id).trim_end_matches(".yaml").trim_end_matches(".yml");
         let line = TextInput::proposing(format!("my-{}.yaml", stem.trim_start_matches("my-")));
         let label = "new: a URL, a command, or a name for a copy";
-        self.prompt = Some(Prompt { label, line, purpose: Purpose::New(text) });
+        self.prompt = Some(Prompt { label, line, text, virtual_time: None });
     }
 
     /// Asks where a setup goes.
     pub fn ask_for_written(&mut self, setup: &Setup, text: String) {
-        let virtual_time = setup.how.virtual_time;
-        self.ask_for_new(&setup.name, String::new());
+        self.ask_for_new(&setup.name, text);
         if let Some(prompt) = &mut self.prompt {
-            (prompt.label, prompt.purpose) = ("write the setup as", Purpose::Write { text, virtual_time });
+            (prompt.label, prompt.virtual_time) = ("write the setup as", Some(setup.how.virtual_time));
         }
     }
 
     /// The line that was asked for has ended.
     pub fn prompted(&mut self, ended: Ended) {
-        let (Some(Prompt { purpose, .. }), Ended::Taken(name)) = (self.prompt.take(), ended) else { return };
+        let (Some(Prompt { text, virtual_time, .. }), Ended::Taken(name)) = (self.prompt.take(), ended) else { return };
         let name = name.trim();
         if name.is_empty() {
             return;
         }
-        if matches!(purpose, Purpose::New(_)) && is_service(name) {
+        if virtual_time.is_none() && is_service(name) {
             self.queue.push_back(Effect::Job(ScreenJob::Init(name.to_owned())));
             return;
         }
         let has_ending = name.ends_with(".yaml") || name.ends_with(".yml");
         let path = PathBuf::from(if has_ending { name.to_owned() } else { format!("{name}.yaml") });
         let stem = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-        let (text, and_edit, command) = match purpose {
-            Purpose::New(text) => (text, true, String::new()),
-            Purpose::Write { text, virtual_time } => {
-                let world = if virtual_time { " --virtual" } else { "" };
-                (text, false, format!("lab run {}{world}", path.display()))
-            }
-        };
-        let text = named(&text, &stem);
+        let world = virtual_time.map(|virtual_time| if virtual_time { " --virtual" } else { "" });
+        let command = world.map_or_else(String::new, |world| format!("lab run {}{world}", path.display()));
+        let (text, and_edit) = (named(&text, &stem), virtual_time.is_none());
         self.queue.push_back(Effect::Job(ScreenJob::Write { path, text, and_edit, command }));
     }
 

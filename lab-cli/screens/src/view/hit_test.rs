@@ -1,6 +1,6 @@
 //! Hit test: what a mouse points at. The layouts are those that are drawn.
 
-use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::layout::{Constraint, Layout, Margin, Position, Rect};
 
 use super::{
     compare,
@@ -41,12 +41,7 @@ pub(crate) fn mouse_target(app: &App, screen: Rect, at: Position) -> Option<Mous
 
 /// The row within a pane's border, and how many there are.
 fn inside(pane: Rect, at: Position) -> Option<(usize, usize)> {
-    let inner = Rect {
-        x: pane.x + 1,
-        y: pane.y + 1,
-        width: pane.width.saturating_sub(2),
-        height: pane.height.saturating_sub(2),
-    };
+    let inner = pane.inner(Margin::new(1, 1));
     inner.contains(at).then(|| (usize::from(at.y - inner.y), usize::from(inner.height)))
 }
 

@@ -117,7 +117,7 @@ impl Compare {
         let mut effects: Vec<f64> = pairs.iter().filter_map(effect).collect();
         effects.sort_by(f64::total_cmp);
         let median = effects.get(effects.len() / 2)?;
-        let one = |value: f64| if points { format!("{value:+.1}") } else { format!("x{}", two(value)) };
+        let one = |value: f64| if points { format!("{value:+.1}") } else { format!("x{value:.2}") };
         let spread = match &effects[..] {
             [first, .., last] => format!(" ({} to {})", one(*first), one(*last)),
             _ => String::new(),
@@ -125,9 +125,4 @@ impl Compare {
         let unit = if points { " points" } else { "" };
         Some(format!("{}{}{unit}{spread}", if is_bound { "about " } else { "" }, one(*median)))
     }
-}
-
-/// Two decimals say what there is to be said.
-fn two(ratio: f64) -> String {
-    format!("{ratio:.2}")
 }
