@@ -247,14 +247,14 @@ impl App {
         let warned = std::mem::take(&mut self.warned);
         self.live.said = None;
         if let Some(from) = self.help {
-            match action {
-                Action::Up => self.help = Some(from.saturating_sub(1)),
-                Action::Down => self.help = Some((from + 1).min(keymap::KEYS.len())),
-                Action::Help | Action::Back => self.help = None,
-                _ => {}
-            }
-            let is_over = matches!(action, Action::Up | Action::Down | Action::Help | Action::Back);
-            if is_over {
+            let to = match action {
+                Action::Up => Some(Some(from.saturating_sub(1))),
+                Action::Down => Some(Some((from + 1).min(keymap::KEYS.len()))),
+                Action::Help | Action::Back => Some(None),
+                _ => None,
+            };
+            if let Some(to) = to {
+                self.help = to;
                 return None;
             }
         }

@@ -37,24 +37,13 @@ const FAINT: Role = Role(246, 242, Color::Reset, Color::Reset);
 const ACCENT: Role = Role(75, 25, Color::Cyan, Color::Blue);
 
 /// Lines: among 256 on a dark and on a light ground. Neighbours differ in hue and in brightness.
-const LINES: [(u8, u8); 12] = [
-    (75, 25),
-    (214, 130),
-    (78, 28),
-    (204, 161),
-    (141, 91),
-    (227, 94),
-    (44, 30),
-    (173, 95),
-    (252, 236),
-    (112, 64),
-    (219, 125),
-    (33, 19),
+const LINES: [[u8; 12]; 2] =
+    [[75, 214, 78, 204, 141, 227, 44, 173, 252, 112, 219, 33], [25, 130, 28, 161, 91, 94, 30, 95, 236, 64, 125, 19]];
+/// The same among 16.
+const SIXTEEN: [[Color; 6]; 2] = [
+    [Color::Cyan, Color::Green, Color::Yellow, Color::LightBlue, Color::Red, Color::LightMagenta],
+    [Color::Blue, Color::Red, Color::Magenta, Color::Black, Color::DarkGray, Color::LightRed],
 ];
-const SIXTEEN_DARK: [Color; 6] =
-    [Color::Cyan, Color::Green, Color::Yellow, Color::LightBlue, Color::Red, Color::LightMagenta];
-const SIXTEEN_LIGHT: [Color; 6] =
-    [Color::Blue, Color::Red, Color::Magenta, Color::Black, Color::DarkGray, Color::LightRed];
 const MARKS: [char; 6] = ['.', '+', 'x', 'o', '*', '#'];
 
 /// Steps of a heat map, from little to much, on a dark and on a light ground: one hue, so that much is not taken for bad.
@@ -98,9 +87,8 @@ impl Palette {
     pub(super) fn line(self, n: usize) -> (Style, char) {
         let style = match self {
             Self::Plain => Style::new(),
-            Self::Sixteen(Theme::Dark) => Style::new().fg(SIXTEEN_DARK[n % SIXTEEN_DARK.len()]),
-            Self::Sixteen(Theme::Light) => Style::new().fg(SIXTEEN_LIGHT[n % SIXTEEN_LIGHT.len()]),
-            Self::Many(theme) => Style::new().fg(theme.indexed(LINES[n % LINES.len()])),
+            Self::Sixteen(theme) => Style::new().fg(SIXTEEN[theme as usize][n % 6]),
+            Self::Many(theme) => Style::new().fg(Color::Indexed(LINES[theme as usize][n % 12])),
         };
         (style, MARKS[n % MARKS.len()])
     }
@@ -166,25 +154,19 @@ impl Palette {
 
     /// A name at the head of a screen.
     pub(super) fn title(self) -> Style {
-        match self {
-            Self::Many(Theme::Dark) => Style::new().fg(Color::Indexed(16)).bg(Color::Indexed(75)),
-            Self::Many(Theme::Light) => Style::new().fg(Color::Indexed(231)).bg(Color::Indexed(25)),
-            Self::Plain | Self::Sixteen(_) => Style::new().add_modifier(Modifier::REVERSED),
-        }
-        .add_modifier(Modifier::BOLD)
+        self.inverse([(16, 75), (231, 25)]).add_modifier(Modifier::BOLD)
     }
 
     /// The row under the cursor.
     pub(super) fn selected(self) -> Style {
-        match self {
-            Self::Many(Theme::Dark) => {
-                Style::new().fg(Color::Indexed(231)).bg(Color::Indexed(24)).add_modifier(Modifier::BOLD)
-            }
-            Self::Many(Theme::Light) => {
-                Style::new().fg(Color::Indexed(16)).bg(Color::Indexed(153)).add_modifier(Modifier::BOLD)
-            }
-            Self::Plain | Self::Sixteen(_) => Style::new().add_modifier(Modifier::REVERSED),
-        }
+        self.inverse([(231, 24), (16, 153)])
+    }
+
+    /// Text on a ground of its own, on a dark and on a light one.
+    fn inverse(self, of: [(u8, u8); 2]) -> Style {
+        let Self::Many(theme) = self else { return Style::new().add_modifier(Modifier::REVERSED) };
+        let (text, ground) = of[theme as usize];
+        Style::new().fg(Color::Indexed(text)).bg(Color::Indexed(ground)).add_modifier(Modifier::BOLD)
     }
 
     fn style_of(self, role: &Role, otherwise: Modifier) -> Style {
@@ -235,7 +217,7 @@ mod tests {
     #[test]
     fn text_and_lines_stand_out_from_their_ground() {
         let roles = [GOOD, BAD, WARN, OFFERED, ADMITTED, TARGET, FAINT, ACCENT];
-        let all = roles.iter().map(|role| (role.0, role.1)).chain(LINES);
+        let all = roles.iter().map(|role| (role.0, role.1)).chain(LINES[0].into_iter().zip(LINES[1]));
         for (dark, light) in all {
             // 4.5 is what WCAG asks of text; grounds that are called dark or light are not quite black or white.
             assert!(contrast(dark, 0.01) >= 3.9, "{dark} on a dark ground: {}", contrast(dark, 0.01));

@@ -58,20 +58,15 @@ pub(super) fn run(
         }
         asked |= carried_out(&mut terminal, &mut app, &mut effect)?;
         asked |= clock.tells(&mut app);
-        let mut gone = false;
-        loop {
+        let gone = loop {
             match messages.try_recv() {
                 Ok(message) => {
                     app.receive(message);
                     changed = true;
                 }
-                Err(TryRecvError::Empty) => break,
-                Err(TryRecvError::Disconnected) => {
-                    gone = true;
-                    break;
-                }
+                Err(none) => break none == TryRecvError::Disconnected,
             }
-        }
+        };
         let since_drawn = drawn.map(|at| at.elapsed());
         if pace::until_due(since_drawn, app.screen).is_zero() && (asked || changed && !app.live.is_frozen()) {
             app.live.own_cpu = cost.share().or(app.live.own_cpu);

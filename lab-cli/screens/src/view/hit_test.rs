@@ -52,7 +52,7 @@ fn setting(setup: &Setup, body: Rect, at: Position) -> Option<MouseTarget> {
         return (row < setup.candidates.len()).then_some(MouseTarget::Setting(Pane::Arms, row));
     }
     [(Pane::Parameters, places.parameters), (Pane::Keys, places.keys)].into_iter().find_map(|(pane, place)| {
-        let (row, room) = inside(place?, at)?;
+        let (row, room) = inside(place, at)?;
         let count = setup.listed(pane).len();
         let row = row.checked_sub(1)? + setup.first(pane, count, room.saturating_sub(1));
         (row < count).then_some(MouseTarget::Setting(pane, row))

@@ -23,21 +23,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, setup: &Setup, palette: Pa
     frame.render_widget(how(setup, palette), places.how);
     frame.render_widget(Line::styled(format!(" $ {}", scrubbed(&setup.command())), palette.faint()), places.command);
     arms(frame, places.arms, setup, palette);
-    if let Some(about) = places.about {
-        policy(frame, about, setup, palette);
-    }
-    if let Some(area) = places.parameters {
-        let name = setup.candidate().map_or_else(String::new, |arm| scrubbed(&arm.label));
-        let title = if places.keys.is_none() && places.about.is_none() {
-            format!("parameters of {name}")
-        } else {
-            "parameters".to_owned()
-        };
-        table(frame, area, setup, (Pane::Parameters, &title), palette);
-    }
-    if let Some(area) = places.keys {
-        table(frame, area, setup, (Pane::Keys, "experiment: users, service, faults"), palette);
-    }
+    policy(frame, places.about, setup, palette);
+    let name = setup.candidate().map_or_else(String::new, |arm| scrubbed(&arm.label));
+    let of = if places.about.is_empty() { format!(" of {name}") } else { String::new() };
+    table(frame, places.parameters, setup, (Pane::Parameters, &format!("parameters{of}")), palette);
+    table(frame, places.keys, setup, (Pane::Keys, "experiment: users, service, faults"), palette);
     let of = if setup.pane == Pane::Keys { Pane::Keys } else { Pane::Parameters };
     help(frame, places.help, setup.refused.as_deref(), setup.listed(of).get(setup.row(of)), palette);
     if let Some(wanted) = &setup.form {
@@ -52,9 +42,9 @@ pub(super) struct Places {
     how: Rect,
     command: Rect,
     pub arms: Rect,
-    about: Option<Rect>,
-    pub parameters: Option<Rect>,
-    pub keys: Option<Rect>,
+    about: Rect,
+    pub parameters: Rect,
+    pub keys: Rect,
     help: Rect,
 }
 
@@ -71,23 +61,21 @@ pub(super) fn places(area: Rect, setup: &Setup) -> Places {
     let [arms, right] = Layout::horizontal([Constraint::Length(width), Constraint::Fill(1)]).areas(body);
     let [lists, help] = Layout::vertical([Constraint::Fill(1), Constraint::Length(5)]).areas(right);
     let about_rows = if area.height >= TALL || area.width >= WIDE { 5 } else { 0 };
-    let with_about = |area: Rect| {
-        let [about, rest] = Layout::vertical([Constraint::Length(about_rows), Constraint::Fill(1)]).areas(area);
-        (Some(about).filter(|about| about.height > 0), rest)
-    };
+    let with_about =
+        |area: Rect| Layout::vertical([Constraint::Length(about_rows), Constraint::Fill(1)]).areas::<2>(area);
     let halves = [Constraint::Fill(1), Constraint::Fill(1)];
-    let (about, parameters, keys) = if area.width >= WIDE {
+    let [about, parameters, keys] = if area.width >= WIDE {
         let [left, keys] = Layout::horizontal(halves).areas(lists);
-        let (about, parameters) = with_about(left);
-        (about, Some(parameters), Some(keys))
+        let [about, parameters] = with_about(left);
+        [about, parameters, keys]
     } else if area.height >= TALL {
-        let (about, rest) = with_about(lists);
+        let [about, rest] = with_about(lists);
         let [parameters, keys] = Layout::vertical(halves).areas(rest);
-        (about, Some(parameters), Some(keys))
+        [about, parameters, keys]
     } else if setup.pane == Pane::Keys {
-        (None, None, Some(lists))
+        [Rect::ZERO, Rect::ZERO, lists]
     } else {
-        (None, Some(lists), None)
+        [Rect::ZERO, lists, Rect::ZERO]
     };
     Places { title, how, command, arms, about, parameters, keys, help }
 }
@@ -190,6 +178,9 @@ fn policy(frame: &mut Frame<'_>, area: Rect, setup: &Setup, palette: Palette) {
 
 /// Parameters, or keys: name, value, that of the file where it is another, and what it is as far as there is room.
 fn table(frame: &mut Frame<'_>, area: Rect, setup: &Setup, (of, title): (Pane, &str), palette: Palette) {
+    if area.is_empty() {
+        return;
+    }
     let found = setup.listed(of);
     let room = usize::from(area.height.saturating_sub(3));
     let first = setup.first(of, found.len(), room);
