@@ -54,7 +54,7 @@ impl Column {
         }
     }
 
-    /// Its name, that in `summary.json` for comparisons, the unit behind a number of its axis, and a value in words.
+    /// Name, name in `summary.json` for comparisons, unit behind a number of its axis, and a value in words.
     fn facts(self) -> (&'static str, &'static str, &'static str, fn(f64) -> String) {
         let whole = |value: f64| format!("{value:.0}");
         match self {

@@ -51,7 +51,7 @@ impl LoadProgress {
         Self { shape, ..Self::default() }
     }
 
-    /// So much time has passed: `true` if another second of it has begun.
+    /// Adds time that has passed: `true` if another second has begun.
     pub fn passed(&mut self, time: Duration) -> bool {
         let before = self.elapsed.as_secs();
         self.elapsed += time;

@@ -39,7 +39,7 @@ const ACCENT: Role = Role(75, 25, Color::Cyan, Color::Blue);
 /// Lines: among 256 on a dark and on a light ground. Neighbours differ in hue and in brightness.
 const LINES: [[u8; 12]; 2] =
     [[75, 214, 78, 204, 141, 227, 44, 173, 252, 112, 219, 33], [25, 130, 28, 161, 91, 94, 30, 95, 236, 64, 125, 19]];
-/// The same among 16.
+/// Lines among 16 colours, on either ground.
 const SIXTEEN: [[Color; 6]; 2] = [
     [Color::Cyan, Color::Green, Color::Yellow, Color::LightBlue, Color::Red, Color::LightMagenta],
     [Color::Blue, Color::Red, Color::Magenta, Color::Black, Color::DarkGray, Color::LightRed],
@@ -106,7 +106,7 @@ impl Palette {
         if self == Self::Plain { mark } else { '━' }
     }
 
-    /// A cell of a heat map: from nearly nothing (0) to the most (1); numbers and shades say the same.
+    /// Style of a cell of a heat map: from nearly nothing (0) to the most (1); numbers and shades say the same.
     pub(super) fn warmth(self, share: f64) -> Style {
         const DULL: Modifier = Modifier::empty();
         let at = (share.clamp(0.0, 1.0) * 5.0).round() as usize;

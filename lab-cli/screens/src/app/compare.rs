@@ -168,12 +168,12 @@ impl Compare {
         self.at = self.order().get(to).copied().unwrap_or(0);
     }
 
-    /// The row of the arm under the cursor.
+    /// Row of the arm under the cursor.
     fn row(&self) -> usize {
         self.order().iter().position(|at| *at == self.at).unwrap_or(0)
     }
 
-    /// The first row that is shown of so many that have room, in the table or in the heat map.
+    /// First row that is shown of so many that have room, in the table or in the heat map.
     pub fn first_row(&self, in_heat: bool, room: usize) -> usize {
         self.windows[usize::from(in_heat)].first(self.row(), self.all_series.len(), room)
     }

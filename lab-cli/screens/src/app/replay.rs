@@ -77,7 +77,7 @@ impl Replay {
         self.at as u32
     }
 
-    /// It at the same second as another arm, and seen in the same way.
+    /// Replay at the second of another arm's, seen in the same way.
     pub fn seen_as(mut self, other: &Self) -> Self {
         (self.state.enlarged, self.state.percentile) = (other.state.enlarged, other.state.percentile);
         (self.playing, self.speed) = (other.playing, other.speed);

@@ -114,7 +114,7 @@ const NAME: usize = 8;
 /// The width from which all columns have room.
 const WIDE: usize = 80;
 
-/// Its name, its width, that it is left out where there is less room, and its value.
+/// Name, width, whether it is left out where there is less room, and value.
 type RoomColumn = (&'static str, usize, bool, fn(&StageSecond) -> String);
 
 /// Columns of a waiting room: now, and in the last second.

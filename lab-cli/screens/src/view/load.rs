@@ -50,7 +50,7 @@ fn draw_gauge(frame: &mut Frame<'_>, area: Rect, progress: &LoadProgress, palett
     frame.render_widget(gauge, area);
 }
 
-/// A name, its value, and whether that is bad.
+/// Name, value, and whether that is bad.
 type Figure = (String, String, bool);
 
 fn figure(name: &str, value: &dyn ToString) -> Figure {

@@ -367,7 +367,7 @@ pub(super) fn round_top(up: &Scale, most: f64) -> (f64, Vec<f64>) {
     (steps * step, (0..=steps as u32).map(|n| f64::from(n) * step).collect())
 }
 
-/// The axis of a figure: of times by factors of ten about the target, of others from nothing.
+/// Axis of a figure: of times by factors of ten about the target, of others from nothing.
 pub(super) fn axis_of(column: Column, values: impl Iterator<Item = f64>, target: f64) -> Upright {
     if column.is_time() { decades(values, target) } else { from_zero(values.fold(1.0, f64::max), column.unit()) }
 }

@@ -59,12 +59,12 @@ pub(super) fn pane(title: &str, here: bool, palette: Palette) -> Block<'static> 
     Block::bordered().border_type(BorderType::Rounded).border_style(border).title(title)
 }
 
-/// The block of a part that has a title above it, and no frame.
+/// Block of a part with a title above it and no frame.
 pub(super) fn ruled<'a>(title: impl Into<Line<'a>>, palette: Palette) -> Block<'a> {
     Block::new().borders(Borders::TOP).border_style(palette.faint()).title_style(palette.titles()).title(title)
 }
 
-/// The same under words, which may begin with a key: ` [1] requests `.
+/// Block under words that may begin with a key: ` [1] requests `.
 pub(super) fn titled(title: &str, palette: Palette) -> Block<'static> {
     let (key, words) = title.split_at(title.find(']').map_or(0, |end| end + 1));
     let [key, words] =
@@ -78,7 +78,7 @@ pub(super) fn nothing(frame: &mut Frame<'_>, area: Rect, block: Block<'_>, text:
     frame.render_widget(text.block(block), area);
 }
 
-/// A table under faint headings; columns of no width share what the others leave.
+/// Table under faint headings; columns of no width share what the others leave.
 pub(super) fn table<'a, const N: usize>(
     heads: [&'a str; N],
     widths: [u16; N],
@@ -97,7 +97,7 @@ pub(super) fn framed(frame: &mut Frame<'_>, part: Rect, block: Block<'_>, is_box
     frame.render_widget(block.borders(borders).border_type(BorderType::Rounded), place);
 }
 
-/// A bar that fills this share of its columns, to an eighth of one; a share above nothing is seen.
+/// Bar that fills this share of its columns, to an eighth of one; a share above nothing is seen.
 pub(super) fn bar(share: f64, columns: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let most = columns * 8;
@@ -105,7 +105,7 @@ pub(super) fn bar(share: f64, columns: usize) -> String {
     format!("{:·<columns$}", "█".repeat(eighths / 8) + EIGHTHS[eighths % 8])
 }
 
-/// A bar with a tick at another share; what is longer ends in an arrow.
+/// Bar with a tick at another share; what is longer ends in an arrow.
 pub(super) fn ticked(share: f64, tick: Option<f64>, columns: u16, style: Style, palette: Palette) -> Line<'static> {
     let last = usize::from(columns).saturating_sub(1);
     let tick = tick.map(|at| ((at * f64::from(columns)) as usize).min(last));

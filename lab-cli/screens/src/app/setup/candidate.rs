@@ -49,7 +49,7 @@ pub(crate) struct Parameter {
 }
 
 impl Parameter {
-    /// It with its value: as it is written in the file, else its default, unless it was edited.
+    /// Parameter with its value: as it is written in the file, else its default, unless it was edited.
     fn in_force(self, written: Option<String>, edit: Option<&String>) -> Self {
         let in_file = written.unwrap_or_else(|| self.default.clone());
         Self { value: edit.unwrap_or(&in_file).clone(), in_file, edited: edit.is_some(), ..self }
