@@ -3,13 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use crossterm::event::KeyEvent;
-use experiment::{
-    Changes, Experiment, Repeat,
-    problem::FileProblem,
-    read,
-    settable::{SettableKey, of_file},
-    written,
-};
+use experiment::{Changes, Experiment, Repeat, read, written};
 
 use super::cursor::{ListWindow, moved};
 use crate::{
@@ -21,8 +15,11 @@ use crate::{
 
 mod candidate;
 mod command;
+mod edit;
+mod file;
 
 pub(crate) use candidate::{Candidate, Parameter};
+use file::{flags, in_words, in_world, keys_of, without_brackets};
 
 /// The list that the keys move in.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -79,8 +76,6 @@ pub(crate) struct Setup {
 }
 
 const MOST_REPEATS: u32 = 1000;
-/// A list of more values is a slip.
-const MOST_VALUES: usize = 20;
 
 impl Setup {
     pub fn new(name: &str, text: &str, experiment: &Experiment) -> Self {
@@ -313,30 +308,6 @@ impl Setup {
         self.pane = following.into_iter().find(|pane| self.count(*pane) > 0).unwrap_or(Pane::Arms);
     }
 
-    /// The arm under the cursor again, below it; the cursor goes to the copy. `mark`: what tells the copy apart.
-    fn duplicate(&mut self, mark: &str) -> bool {
-        let at = self.at();
-        let Some(candidate) = self.candidates.get(at) else { return false };
-        if candidate.entry.is_none() {
-            return false;
-        }
-        let label = self.free_label(&candidate.label, mark);
-        let copy = candidate.copy(label);
-        self.candidates.insert(at + 1, copy);
-        self.rows[Pane::Arms as usize] = at + 1;
-        true
-    }
-
-    /// `seda-2`, or what comes after it: no two arms have one label.
-    fn free_label(&self, label: &str, mark: &str) -> String {
-        let can_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        let mark: String = mark.chars().map(|c| if can_name(c) { c } else { '_' }).collect();
-        let taken = |label: &str| self.candidates.iter().any(|other| other.label == label);
-        let first = format!("{label}-{mark}");
-        let more = (2..).map(|n| if mark == "2" { format!("{label}-{}", n + 1) } else { format!("{first}-{n}") });
-        std::iter::once(first.clone()).chain(more).find(|label| !taken(label)).unwrap_or(first)
-    }
-
     /// Both are made from one file.
     pub fn is_of(&self, other: &Self) -> bool {
         self.text == other.text
@@ -367,82 +338,6 @@ impl Setup {
             }
             _ => self.edited(ended),
         }
-    }
-
-    /// Takes a new value (an empty one: that of the file again), or says what is wrong with it and leaves it to be mended.
-    fn edited(&mut self, ended: Ended) {
-        self.refused = None;
-        let Ended::Taken(value) = ended else { return };
-        let listed = self.listed(self.pane);
-        let row = self.rows[self.pane as usize];
-        let Some(parameter) = listed.get(row).filter(|parameter| parameter.value != value) else { return };
-        let value = value.trim();
-        let taken = match self.pane {
-            Pane::Keys => self.change_key(&parameter.name, value),
-            _ => self.change_arm(&parameter.name, value),
-        };
-        if let Err(problem) = taken {
-            (self.writing, self.refused) = (Some(Writing::Value(TextInput::proposing(value))), Some(problem));
-        }
-    }
-
-    pub fn change_key(&mut self, key: &str, value: &str) -> Result<(), String> {
-        let before = self.changed_keys.clone();
-        if value.is_empty() {
-            self.changed_keys.remove(key);
-        } else {
-            self.changed_keys.insert(key.to_owned(), value.to_owned());
-        }
-        match in_world(&self.text, &self.changed_keys, self.how.virtual_time) {
-            Ok(experiment) => {
-                self.experiment = experiment;
-                self.all_keys = keys_of(&self.text, &self.changed_keys);
-                Ok(())
-            }
-            Err(problems) => {
-                self.changed_keys = before;
-                Err(in_words(&problems))
-            }
-        }
-    }
-
-    fn change_arm(&mut self, name: &str, value: &str) -> Result<(), String> {
-        let at = self.at();
-        let Some(candidate) = self.candidates.get_mut(at) else { return Ok(()) };
-        if value.is_empty() {
-            candidate.edits.remove(name);
-            return Ok(());
-        }
-        let before = candidate.clone();
-        candidate.edits.insert(name.to_owned(), value.to_owned());
-        candidate.on = true;
-        // This value does not say whether all that is ticked can run in this world: starting it does.
-        let Err(problems) = read(&self.text, &self.changes()) else { return Ok(()) };
-        self.candidates[at] = before;
-        let values = listed_values(value);
-        if values.len() < 2 { Err(in_words(&problems)) } else { self.make_arms(name, &values) }
-    }
-
-    /// An arm for each of these values, in place of the one under the cursor.
-    fn make_arms(&mut self, name: &str, values: &[&str]) -> Result<(), String> {
-        if values.len() > MOST_VALUES {
-            return Err(format!("{} values are too many: {MOST_VALUES} at most", values.len()));
-        }
-        let (at, before) = (self.at(), self.candidates.clone());
-        for value in values.iter().rev() {
-            self.rows[Pane::Arms as usize] = at;
-            self.duplicate(&format!("{name}-{value}"));
-            let made = at + 1;
-            self.candidates[made].edits.insert(name.to_owned(), (*value).to_owned());
-            if let Err(problems) = read(&self.text, &self.changes()) {
-                self.candidates = before;
-                self.rows[Pane::Arms as usize] = at;
-                return Err(format!("{value}: {}", in_words(&problems)));
-            }
-        }
-        self.candidates[at].on = false;
-        self.rows[Pane::Arms as usize] = at + 1;
-        Ok(())
     }
 
     /// The order to run what was set up, checked, in the world that was chosen.
@@ -482,57 +377,8 @@ impl Setup {
     }
 }
 
-/// The file with these keys changed, as it is in one of both worlds: in virtual time a comparison that is there to decide runs until it is
-/// decided, where the file does not say how often.
-fn in_world(
-    text: &str,
-    changed: &BTreeMap<String, String>,
-    virtual_time: bool,
-) -> Result<Experiment, Vec<FileProblem>> {
-    read(text, &Changes { set: flags(changed), virtual_time, ..Changes::default() })
-}
-
-fn flags(changed: &BTreeMap<String, String>) -> Vec<String> {
-    changed.iter().map(|(key, value)| format!("{key}={value}")).collect()
-}
-
-/// Keys of a file, with what they are changed to.
-fn keys_of(text: &str, changed: &BTreeMap<String, String>) -> Vec<Parameter> {
-    let in_file = of_file(text, &[]);
-    let written = |key: &SettableKey| key.value.clone().unwrap_or_else(|| key.default.clone());
-    let parameter = |key: SettableKey| Parameter {
-        value: changed.get(&key.key).cloned().unwrap_or_else(|| written(&key)),
-        in_file: in_file.iter().find(|before| before.key == key.key).map_or_else(String::new, written),
-        edited: changed.contains_key(&key.key),
-        range: key.values,
-        default: key.default,
-        about: key.about.to_owned(),
-        name: key.key,
-        ..Parameter::default()
-    };
-    of_file(text, &flags(changed)).into_iter().map(parameter).collect()
-}
-
-/// The first problem. Where it stands is plain: it has just been typed.
-fn in_words(problems: &[FileProblem]) -> String {
-    problems.first().map_or_else(String::new, |problem| match &problem.hint {
-        Some(hint) => format!("{}; {hint}", problem.message),
-        None => problem.message.clone(),
-    })
-}
-
 /// The key of faults.
 const FAULTS: &str = "virtual.faults";
-
-/// A list without the brackets around it.
-fn without_brackets(text: &str) -> &str {
-    text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text)
-}
-
-/// `32, 64, 128`, or the same in brackets.
-fn listed_values(text: &str) -> Vec<&str> {
-    without_brackets(text).split(',').map(str::trim).filter(|value| !value.is_empty()).collect()
-}
 
 /// The length of a live run, about: each arm with its start and its end.
 pub(crate) fn live_time(experiment: &Experiment, arms: usize, repeat: u32) -> Duration {
