@@ -12,6 +12,7 @@ mod users;
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 use controllers::{Class, Criticality};
+use measure::Shard;
 use serde::{Deserialize, Serialize};
 pub use traces::PreviousPage;
 
@@ -39,6 +40,9 @@ use crate::{
 pub struct LoadPlan {
     /// Root seed; sub-seeds are derived from it by name.
     pub seed: u64,
+    /// The part of the plan's users that one of several processes carries out; `None`: all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
     /// The target of the load.
     pub target: Target,
     /// The users.
@@ -75,6 +79,7 @@ impl LoadPlan {
     pub fn new(target: Target, users: Users, phases: Vec<Phase>) -> Self {
         Self {
             seed: 1,
+            shard: None,
             target,
             users,
             marks: Marks::default(),

@@ -6,6 +6,7 @@ mod recorded;
 use std::{cmp::Reverse, collections::BTreeMap, collections::BinaryHeap};
 
 use controllers::{Class, Timestamp, seed_for};
+use measure::Shard;
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -54,7 +55,8 @@ impl Ahead {
 type GroupKey = (Option<BackgroundRole>, Class);
 
 /// The planned events of a run in order of time, made one at a time: memory is bounded by the number of closed users
-/// present at once. Two schedules of one plan are equal.
+/// present at once. Two schedules of one plan are equal. That of a part of the plan has the events of the whole, in their order, but for
+/// users of other parts: numbers, keys and accounts are those of the whole.
 ///
 /// Closed users of a class arrive and leave as the sum of that class's loads demands, last in, first out. Within a
 /// phase, changes along a line happen when the line passes a half: a ramp from 0 to 2 users in 4 s has arrivals at 1 s
@@ -62,6 +64,7 @@ type GroupKey = (Option<BackgroundRole>, Class);
 #[derive(Debug)]
 pub struct Schedule {
     seed: u64,
+    shard: Option<Shard>,
     phases: std::iter::Enumerate<std::vec::IntoIter<Phase>>,
     phase_ends: Timestamp,
     streams: Vec<Stream>,
@@ -100,6 +103,7 @@ impl Schedule {
     pub fn new(plan: &LoadPlan) -> Self {
         Self {
             seed: plan.seed,
+            shard: plan.shard,
             phases: plan.phases.clone().into_iter().enumerate(),
             phase_ends: Timestamp::ZERO,
             streams: Vec::new(),
@@ -252,6 +256,18 @@ impl Iterator for Schedule {
     type Item = ScheduledEvent;
 
     fn next(&mut self) -> Option<ScheduledEvent> {
+        let Some(shard) = self.shard else { return self.next_of_whole() };
+        loop {
+            let event = self.next_of_whole()?;
+            if event.user().is_none_or(|user| shard.holds(user)) {
+                return Some(event);
+            }
+        }
+    }
+}
+
+impl Schedule {
+    fn next_of_whole(&mut self) -> Option<ScheduledEvent> {
         if let Some(event) = self.next_in_phase() {
             return Some(event);
         }
@@ -269,14 +285,15 @@ impl Iterator for Schedule {
 }
 
 /// A digest of a plan and of every event of its schedule, in hexadecimal: two runs with the same digest were meant to
-/// send the same. SHA-256 of the plan as JSON (fields in the order of their declaration) and of the events.
+/// send the same; that of a part is the whole plan's. SHA-256 of the plan as JSON (fields in the order of their declaration) and of the events.
 ///
 /// # Errors
 /// If the plan cannot be written as JSON.
 pub fn digest(plan: &LoadPlan) -> Result<String, serde_json::Error> {
+    let whole = LoadPlan { shard: None, ..plan.clone() };
     let mut hash = Sha256::new();
-    hash.update(serde_json::to_vec(plan)?);
-    for event in Schedule::new(plan) {
+    hash.update(serde_json::to_vec(&whole)?);
+    for event in Schedule::new(&whole) {
         hash.update(event.at.as_nanos().to_le_bytes());
         match event.what {
             ScheduleChange::Phase(index) => hash.update(format!("p{index};")),
@@ -310,5 +327,7 @@ pub fn digest(plan: &LoadPlan) -> Result<String, serde_json::Error> {
     Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
+#[cfg(test)]
+mod shard_tests;
 #[cfg(test)]
 mod tests;

@@ -129,6 +129,7 @@ mod tests {
 
     fn report(phases: Vec<RecorderPhase>, health: Health) -> Report {
         let plan = RecorderPlan {
+            shard: None,
             phases,
             classes: Vec::new(),
             timeout: Duration::from_secs(60),

@@ -76,6 +76,7 @@ mod tests {
         let phase = RecorderPhase { name: "all".to_owned(), duration: lasts, users: Some(1), independent: false };
         let mut recorder = Recorder::new(
             RecorderPlan {
+                shard: None,
                 phases: vec![phase],
                 classes: vec![Class(0)],
                 timeout: lasts,

@@ -270,6 +270,7 @@ pub fn load_plan(
     };
     LoadPlan {
         seed: seed_for(seed, "load"),
+        shard: None,
         target,
         users: who,
         phases: users.phases.iter().map(|phase| resolved(phase, users, capacity)).collect(),

@@ -4,9 +4,13 @@ use std::{collections::BTreeMap, time::Duration};
 
 use controllers::{Class, Kind, Timestamp};
 
+use super::Shard;
+
 /// The part of a load plan that a recorder needs.
 #[derive(Debug, Clone)]
 pub struct RecorderPlan {
+    /// The part of the plan that is carried out; `None`: all of it. Users are numbered in the whole.
+    pub shard: Option<Shard>,
     /// One after another, from time zero.
     pub phases: Vec<RecorderPhase>,
     /// Classes of users, in order, each once.

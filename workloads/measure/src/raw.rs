@@ -5,7 +5,7 @@ use std::{ops::Range, time::Duration};
 use controllers::{Class, Kind, Timestamp};
 
 use super::{
-    BackgroundLedger, Distribution, LastSecond, Ledger, RecorderPlan, Replies, TimeFamily,
+    BackgroundLedger, Distribution, LastSecond, Ledger, RecorderPlan, Replies, Shard, TimeFamily,
     cell::Cell,
     shares::Shares,
     spread::Spread,
@@ -20,6 +20,8 @@ pub(super) const PARTS: usize = 20;
 /// Every count, as recorded.
 #[derive(Debug, Clone)]
 pub(super) struct Raw {
+    /// The part of the plan that is recorded; `None`: all of it.
+    pub(super) shard: Option<Shard>,
     pub(super) phases: Vec<RawPhase>,
     pub(super) kinds: Vec<String>,
     pub(super) classes: Vec<Class>,
@@ -89,6 +91,7 @@ impl Raw {
         let kinds: Vec<String> = kinds.iter().map(|&kind| kind.to_owned()).collect();
         let cells = phases.len().max(1) * PARTS * kinds.len() * classes.len();
         Self {
+            shard: plan.shard,
             phases,
             kinds,
             classes,

@@ -8,7 +8,7 @@ use controllers::{Class, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{
-    BackgroundLedger, Distribution, Health, LastSecond, Ledger, Measured, Offered, Replayed, Replies, Report,
+    BackgroundLedger, Distribution, Health, LastSecond, Ledger, Measured, Offered, Replayed, Replies, Report, Shard,
     TimeFamily, TransitionCount,
     cell::Cell,
     raw::{Clients, PARTS, Raw, RawPhase},
@@ -19,7 +19,7 @@ use super::{
 };
 
 /// The largest number of users, phases, types and classes accepted from a file: it may have been changed.
-const MOST_USERS: u64 = 1 << 28;
+pub(super) const MOST_USERS: u64 = 1 << 28;
 const MOST_CELLS: usize = 1 << 22;
 /// The largest number of requests of a cell.
 const MOST_REQUESTS: u64 = 1 << 48;
@@ -29,6 +29,9 @@ const MOST_MICROS: u64 = 1 << 40;
 /// The data from which a report is computed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReportRecord {
+    /// The part of the plan that it is; `None`: the whole. Users of a part are numbered within it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
     /// The phases in order.
     pub phases: Vec<PhaseRecord>,
     /// Request types.
@@ -194,6 +197,7 @@ impl Report {
             }
         }
         ReportRecord {
+            shard: raw.shard,
             phases,
             types: raw.kinds.clone(),
             classes: raw.classes.clone(),
@@ -221,6 +225,15 @@ impl ReportRecord {
     /// # Errors
     /// If the record refers to missing parts, or has impossible values.
     pub fn report(&self) -> Result<Report, RecordError> {
+        let mut report = Report::of(self.raw()?, self.seconds, self.health.clone(), self.mean_in_flight);
+        report.transitions.clone_from(&self.transitions);
+        report.offered.clone_from(&self.offered);
+        report.replayed = self.replayed;
+        report.faults.clone_from(&self.faults);
+        Ok(report)
+    }
+
+    pub(super) fn raw(&self) -> Result<Raw, RecordError> {
         let phases = self.phases.iter().map(|phase| raw_phase(phase, self.most_us)).collect::<Result<Vec<_>, _>>()?;
         let (kinds, classes) = (self.types.len(), self.classes.len());
         let room = [PARTS, kinds, classes].iter().try_fold(phases.len().max(1), |room, n| room.checked_mul(*n));
@@ -240,7 +253,8 @@ impl ReportRecord {
             }
             *cell = Some(Box::new(self.cell(found)?));
         }
-        let raw = Raw {
+        Ok(Raw {
+            shard: self.shard,
             phases,
             kinds: self.types.clone(),
             classes: self.classes.clone(),
@@ -252,13 +266,7 @@ impl ReportRecord {
             last_second: self.last_second,
             // Nothing more is recorded into it.
             replays: false,
-        };
-        let mut report = Report::of(raw, self.seconds, self.health.clone(), self.mean_in_flight);
-        report.transitions.clone_from(&self.transitions);
-        report.offered.clone_from(&self.offered);
-        report.replayed = self.replayed;
-        report.faults.clone_from(&self.faults);
-        Ok(report)
+        })
     }
 
     fn cell(&self, found: &CellRecord) -> Result<Cell, RecordError> {
@@ -362,7 +370,7 @@ fn twentieth(part: usize) -> std::ops::Range<f64> {
     share(part)..share(part + 1)
 }
 
-fn wrong(what: &str) -> RecordError {
+pub(super) fn wrong(what: &str) -> RecordError {
     RecordError(what.to_owned())
 }
 

@@ -146,6 +146,7 @@ impl Recorder {
     /// Enters a planned request at its intended start, before anything else happens to it. Only for the first hop: a
     /// later one uses the ticket of its request ([`Recorder::hop`]).
     pub fn plan(&mut self, user: u64, intent: Intent, intended: Timestamp) -> Ticket {
+        let user = self.raw.shard.map_or(user, |shard| shard.local(user));
         let cell = self.raw.cell_index(intended, intent.kind, intent.class);
         let ledger = &mut self.raw.cell(cell).ledger;
         ledger.planned += 1;

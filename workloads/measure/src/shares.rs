@@ -13,6 +13,8 @@ const BLOCK: u64 = 1024;
 
 /// The largest number of requests that a user of a record can have wanted.
 const MOST_WANTED: u64 = u32::MAX as u64;
+/// The largest number of users of a record with the same share: one of several parts has more than one process counts.
+const MOST_ALIKE: u64 = 1 << 40;
 
 /// Counts for each user of one phase: the requests that it wanted, and those of them that were answered within the
 /// objective.
@@ -95,13 +97,26 @@ impl Shares {
     pub(super) fn of_tally(tally: &[[u64; 3]]) -> Option<Self> {
         let mut tallied = BTreeMap::new();
         for &[wanted, met, users] in tally {
-            let sound = (1..=MOST_WANTED).contains(&wanted) && met <= wanted && (1..=MOST as u64).contains(&users);
+            let sound = (1..=MOST_WANTED).contains(&wanted) && met <= wanted && (1..=MOST_ALIKE).contains(&users);
             let share = Share { wanted: u32::try_from(wanted).ok()?, met: u32::try_from(met).ok()? };
             if !sound || tallied.insert(share, users).is_some() {
                 return None;
             }
         }
         Some(Self { tallied, ..Self::default() })
+    }
+
+    /// Adds the users of another part of the plan.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.too_many |= other.too_many;
+        for (share, users) in other.tallied() {
+            *self.tallied.entry(share).or_default() += users;
+        }
+    }
+
+    /// From now on nothing is known of users: some were not counted.
+    pub(super) fn forget(&mut self) {
+        self.too_many = true;
     }
 
     fn tallied(&self) -> BTreeMap<Share, u64> {

@@ -39,6 +39,12 @@ impl Spread {
         Self(counts)
     }
 
+    /// Adds the arrivals of another part of the plan.
+    pub(super) fn add_all(&mut self, other: &Self) {
+        self.0.resize(self.0.len().max(other.0.len()), 0);
+        self.0.iter_mut().zip(&other.0).for_each(|(count, more)| *count = count.saturating_add(*more));
+    }
+
     /// Counts an arrival, this long after the start of its phase.
     pub(super) fn add(&mut self, into: Duration) {
         let window = usize::try_from(into.as_nanos() / Self::WINDOW.as_nanos()).unwrap_or(usize::MAX);

@@ -27,6 +27,7 @@ fn plan() -> RecorderPlan {
         independent: false,
     };
     RecorderPlan {
+        shard: None,
         phases: vec![phase("calm", 6), phase("spike", 1000)],
         classes: vec![Class(0), Class(1)],
         timeout: Duration::from_secs(60),

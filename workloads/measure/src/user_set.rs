@@ -1,5 +1,7 @@
 //! A set of users.
 
+use super::Shard;
+
 /// A set of user numbers, a bit each.
 #[derive(Debug, Clone, Default)]
 pub(super) struct UserSet(Vec<u64>);
@@ -30,6 +32,22 @@ impl UserSet {
         }
     }
 
+    /// Users of a part of a plan as the whole numbers them; `None`: one is over this number.
+    pub(super) fn in_whole(&self, shard: Shard, most: u64) -> Option<Self> {
+        let mut whole = Self::default();
+        for user in self.users() {
+            whole.insert(shard.whole(user).filter(|user| *user <= most)?);
+        }
+        Some(whole)
+    }
+
+    fn users(&self) -> impl Iterator<Item = u64> {
+        self.0
+            .iter()
+            .zip(0_u64..)
+            .flat_map(|(word, at)| (0..64_u64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| at * 64 + bit))
+    }
+
     pub(super) fn len(&self) -> u64 {
         self.0.iter().map(|word| u64::from(word.count_ones())).sum()
     }
@@ -37,11 +55,7 @@ impl UserSet {
     /// The runs of the set: first and last number of each.
     pub(super) fn runs(&self) -> Vec<[u64; 2]> {
         let mut runs: Vec<[u64; 2]> = Vec::new();
-        let bits =
-            self.0.iter().zip(0_u64..).flat_map(|(word, at)| {
-                (0..64_u64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| at * 64 + bit)
-            });
-        for user in bits {
+        for user in self.users() {
             match runs.last_mut() {
                 Some([_, last]) if *last + 1 == user => *last = user,
                 _ => runs.push([user, user]),

@@ -19,6 +19,7 @@ impl LoadPlan {
             independent: are_independent(&phase.loads),
         };
         RecorderPlan {
+            shard: self.shard,
             phases: self.phases.iter().map(phase).collect(),
             classes,
             timeout: self.timeout.max(self.connect_timeout),

@@ -13,6 +13,17 @@ pub struct ScheduledEvent {
     pub what: ScheduleChange,
 }
 
+impl ScheduledEvent {
+    /// The user that it is about, if it is about one.
+    pub(super) fn user(&self) -> Option<u64> {
+        match &self.what {
+            ScheduleChange::Arrive(arrival) => Some(arrival.user),
+            ScheduleChange::Depart(user) => Some(*user),
+            ScheduleChange::Phase(_) | ScheduleChange::Broken(_) | ScheduleChange::End => None,
+        }
+    }
+}
+
 /// The kinds of planned events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScheduleChange {

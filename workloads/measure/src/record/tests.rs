@@ -12,6 +12,7 @@ fn report() -> Report {
         independent: false,
     };
     let plan = RecorderPlan {
+        shard: None,
         phases: vec![phase("calm", 4), phase("spike", 501)],
         classes: vec![Class(0), Class(1)],
         timeout: Duration::from_secs(60),
