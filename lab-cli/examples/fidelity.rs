@@ -132,6 +132,7 @@ impl With<'_> {
             out: Some(&out),
             cpus: &cpus,
             virtual_time: true,
+            shard: None,
             live_view: false,
             fail_fast: false,
             touches: &touches,

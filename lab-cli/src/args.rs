@@ -34,7 +34,7 @@ pub use compare::{CompareArgs, CompareOutput, FailIf, UndecidedIs};
 pub use init::InitArgs;
 pub use load::{LoadArgs, LoadOutput, RateArgs, RequestArgs, TransportArgs};
 pub use output::Output;
-pub use past_runs::{HistoryArgs, RecheckArgs, RecommendArgs, ReportArgs, ReportFormat};
+pub use past_runs::{HistoryArgs, MergeArgs, RecheckArgs, RecommendArgs, ReportArgs, ReportFormat};
 pub use policies::{NewPolicyArgs, PoliciesArgs, PolicyKind};
 pub use proxy::{Log, ProxyArgs, ProxyCommand, SetArgs};
 pub use replay::{By, ReplayArgs};
@@ -92,6 +92,8 @@ pub enum LabCommand {
     Recommend(RecommendArgs),
     /// Computes every figure of a run again, and says which differ.
     Recheck(RecheckArgs),
+    /// Puts the parts of a run, sweep or suite together that several machines ran (--shard).
+    Merge(MergeArgs),
     /// Writes a report of a run.
     Report(ReportArgs),
     /// Past runs.

@@ -23,6 +23,7 @@ mod input;
 #[cfg(feature = "live")]
 mod load;
 mod man;
+mod merge;
 mod new_policy;
 mod own_service;
 mod policies;
@@ -84,6 +85,7 @@ pub fn dispatch(cli: Cli) -> CommandResult {
         Some(LabCommand::Compare(args)) => compare::compare(&args),
         Some(LabCommand::Recommend(args)) => recommend::recommend(&args),
         Some(LabCommand::Recheck(args)) => recheck::recheck(&args),
+        Some(LabCommand::Merge(args)) => merge::merge(&args),
         Some(LabCommand::Report(args)) => report::report(&args),
         Some(LabCommand::History(args)) => history::history(&args),
         #[cfg(feature = "live")]

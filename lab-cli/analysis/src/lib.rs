@@ -23,6 +23,7 @@ pub mod json_diff;
 pub mod judge;
 pub mod live;
 pub mod manifest;
+pub mod merge;
 mod oracle_share;
 pub mod recheck;
 pub mod recommend;

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use controllers::{Class, Criticality, catalogue::PolicySpec};
+use measure::Shard;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use traces::UserModel;
@@ -23,6 +24,9 @@ pub struct Manifest {
     pub lab: String,
     /// Live or in virtual time.
     pub mode: Mode,
+    /// The part of the run's blocks that was run; `None`: all of them.
+    #[serde(default)]
+    pub shard: Option<Shard>,
     /// Experiment that was run.
     pub experiment: Planned,
     /// The work knob, where it was looked for.

@@ -124,6 +124,21 @@ pub fn recheck(path: &Path, replan: Replan<'_>) -> Result<Rechecked, FolderError
     }
 }
 
+/// The summary of a run whose folder has none yet.
+///
+/// # Errors
+/// If its files cannot be read, or none of its arms has a record.
+pub fn summarised(path: &Path) -> Result<RunSummary, FolderError> {
+    let manifest = Manifest::read(path)?;
+    let recorded = Recorded::read(path)?;
+    let arm_runs = arm_runs(path, &manifest, &recorded, &mut Vec::new())?;
+    if arm_runs.is_empty() {
+        return Err(FolderError::NoRecords(path.to_owned()));
+    }
+    let partial = is_partial(&manifest, &recorded, &arm_runs);
+    Ok(summary(&manifest, &recorded, &arm_runs, partial))
+}
+
 const NO_DIGESTS: &str = "there is no digests.json, which a run writes last: it failed, was killed, or was run by an older lab. Its figures were \
                           computed again; a change of bytes that no figure comes from would not be noticed";
 

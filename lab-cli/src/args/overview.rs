@@ -16,6 +16,7 @@ pub(super) const GROUPS: [(&str, &[Shown]); 5] = [
             ("report", &["lab report RUN", "lab report RUN --format md > comment.md"]),
             ("history", &["lab history shop", "lab history --policy gradient2 --since 2026-11-22"]),
             ("recheck", &["lab recheck RUN"]),
+            ("merge", &["lab merge part-1 part-2 part-3 -o whole"]),
             ("check", &["lab check shop.yaml --repeat 7"]),
         ],
     ),

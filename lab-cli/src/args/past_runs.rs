@@ -1,4 +1,4 @@
-//! Arguments of `lab recheck`, `lab report` and `lab history`.
+//! Arguments of `lab recheck`, `lab merge`, `lab report` and `lab history`.
 
 use std::path::PathBuf;
 
@@ -17,6 +17,17 @@ pub struct RecheckArgs {
     /// Form of the result on standard output.
     #[arg(long, value_enum, default_value_t = Output::Text)]
     pub output: Output,
+}
+
+/// `lab merge`.
+#[derive(Debug, Args)]
+pub struct MergeArgs {
+    /// Folders of all parts, in any order.
+    #[arg(value_name = "FOLDER", required = true)]
+    pub parts: Vec<PathBuf>,
+    /// Folder of the whole, which must not exist yet.
+    #[arg(short = 'o', long, value_name = "DIR")]
+    pub out: PathBuf,
 }
 
 /// `lab report`.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use experiment::Repeat;
+use measure::Shard;
 
 use super::output::Output;
 
@@ -29,6 +30,11 @@ pub struct RunArgs {
     /// In random order within each repetition; until-decided: until every arm's difference from the baseline is known.
     #[arg(long, value_name = "N|until-decided")]
     pub repeat: Option<Repeat>,
+    /// One of several parts of the blocks, each on a machine of its own; lab merge puts them together.
+    ///
+    /// Part 2/8 has blocks 2, 10, 18 and so on, with the seeds and plans that they have in the whole run.
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<Shard>,
     /// Root of all randomness.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=(1 << 53)))]
     pub seed: Option<u64>,

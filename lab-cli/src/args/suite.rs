@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use measure::Shard;
 
 /// `lab suite`.
 #[derive(Debug, Args)]
@@ -27,6 +28,9 @@ pub struct SuiteArgs {
     /// Root of all randomness [default: each scenario's, 1 of random ones].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=(1 << 53)))]
     pub seed: Option<u64>,
+    /// One of several parts of the scenarios, each on a machine of its own with a folder of its own; lab merge puts them together.
+    #[arg(long, value_name = "I/N", requires = "out", conflicts_with = "compare")]
+    pub shard: Option<Shard>,
     /// Runs at once [default: one on each processor].
     #[arg(long, short, value_name = "JOBS", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use measure::Shard;
 
 use super::output::Output;
 
@@ -42,6 +43,9 @@ pub struct SweepArgs {
     /// Values of each range: by factors if it is wide (20 times or more), else by differences.
     #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(2..=200))]
     pub points: u32,
+    /// One of several parts of the runs, each on a machine of its own with a folder of its own; lab merge puts them together.
+    #[arg(long, value_name = "I/N", requires = "out")]
+    pub shard: Option<Shard>,
     /// Seeds that every value is run with.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: u32,

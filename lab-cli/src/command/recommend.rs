@@ -72,6 +72,7 @@ fn computed(name: &str) -> Result<Finished, Failure> {
         out: None,
         cpus: &cpus,
         virtual_time: true,
+        shard: None,
         live_view: false,
         fail_fast: false,
         touches: &touches,

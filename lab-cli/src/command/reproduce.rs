@@ -91,7 +91,8 @@ fn one(
     }
     let out = args.out.as_ref().map(|out| out.join(&experiment.name));
     let (out, virtual_time, touches) = (out.as_deref(), !args.live, &Interventions::default());
-    let request = RunRequest { experiment, out, cpus, virtual_time, live_view: false, fail_fast: false, touches };
+    let request =
+        RunRequest { experiment, out, cpus, virtual_time, shard: None, live_view: false, fail_fast: false, touches };
     conduct(request, &mut sinks, stop).map_err(|failure| failed(&failure))
 }
 

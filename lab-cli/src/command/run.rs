@@ -10,8 +10,10 @@ use analysis::{
     report::{RunFiles, html},
     series,
     summary::{ComparisonVerdict, DecisionEnd, RunSummary, SequentialOutcome, ThresholdResult, Validity, deciding},
+    text::counted,
 };
 use experiment::{Changes, Experiment};
+use measure::Shard;
 
 #[cfg(feature = "live")]
 use super::terminal::{has_view, of_one_run};
@@ -74,6 +76,9 @@ pub(super) fn all(experiments: &[Experiment], args: &args::RunArgs, colours: Col
             return Err(failed(&RunFailure::LiveOnly { name: experiment.name.clone(), why }));
         }
     }
+    for experiment in experiments {
+        check_shard(experiment, args.shard)?;
+    }
     let cpus = Cpus::choose();
     if !args.virtual_time {
         cpus.pin_generator();
@@ -99,6 +104,21 @@ pub(super) fn all(experiments: &[Experiment], args: &args::RunArgs, colours: Col
         }
     }
     Ok(worst)
+}
+
+/// Blocks can be shared where it is known beforehand how many there are, and each part has one.
+fn check_shard(experiment: &Experiment, shard: Option<Shard>) -> Result<(), Failure> {
+    let Some(shard) = shard else { return Ok(()) };
+    let (name, repeat) = (&experiment.name, experiment.repeat);
+    if experiment.compare.until_decided.is_some() {
+        let why = "how many blocks it needs is decided by all of them: take a number, as in --repeat 12";
+        return Err(Failure::usage(format!("--shard {shard}: {name} runs until it is decided, and {why}")));
+    }
+    if shard.number() > repeat {
+        let why = format!("{name} has {}, a part at least one each (--repeat)", counted(repeat as usize, "block"));
+        return Err(Failure::usage(format!("--shard {shard}: {why}")));
+    }
+    Ok(())
 }
 
 /// Before the first arm: says if others have the processors, and asks a person whether to go on.
@@ -134,8 +154,16 @@ fn one(
     }
     let (out, virtual_time) = (args.out.as_deref(), args.virtual_time);
     let live_view = screen.is_some();
-    let request =
-        RunRequest { experiment, out, cpus, virtual_time, live_view, fail_fast: args.fail_fast, touches: &touches };
+    let request = RunRequest {
+        experiment,
+        out,
+        cpus,
+        virtual_time,
+        shard: args.shard,
+        live_view,
+        fail_fast: args.fail_fast,
+        touches: &touches,
+    };
     let outcome = conduct(request, &mut sinks, stop);
     // Gives the terminal back before anything is printed.
     drop((sinks, screen));
@@ -181,7 +209,7 @@ pub(super) fn where_it_is(folder: &Path) -> String {
     format!("details: lab report {0} (--format text --details)\nresults: {0}\n", folder.display())
 }
 
-fn end_of(summary: &RunSummary) -> End {
+pub(super) fn end_of(summary: &RunSummary) -> End {
     let valid = summary.verdict != Validity::Invalid;
     // Of an INVALID run those thresholds alone are judged that its verdict leaves standing; one that ended it is not among them.
     let stands = |threshold: &ThresholdResult| valid || threshold.judged && threshold.aborted.is_none();

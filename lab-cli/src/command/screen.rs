@@ -148,6 +148,7 @@ fn run(
         out: None,
         cpus: &cpus,
         virtual_time,
+        shard: None,
         live_view: true,
         fail_fast: false,
         touches,

@@ -8,9 +8,13 @@ use analysis::{
     run_file,
     suite::{SUITE_SCHEMA, SuiteCell, SuiteMatrix, SuiteRow, cells, no_cell, worse},
     summary::RunSummary,
+    text::counted,
 };
 
-use super::stdout::{print, print_json};
+use super::{
+    stdout::{print, print_json},
+    sweep::MERGE,
+};
 use crate::{
     args::{SuiteArgs, SuiteOutput},
     exit::{CommandResult, End, Failure, complain},
@@ -40,6 +44,9 @@ pub fn suite(args: &SuiteArgs) -> CommandResult {
     let source =
         ScenarioSource { folder: args.scenarios.as_deref(), random: args.random, seed: args.seed, repeat: args.repeat };
     let scenarios = scenario::read(&source, &policies)?;
+    let ours = |number: &u64| args.shard.is_none_or(|shard| shard.holds(*number));
+    let scenarios: Vec<Scenario> =
+        (0..).zip(scenarios).filter(|(number, _)| ours(number)).map(|(_, scenario)| scenario).collect();
     let folder = args.out.clone().unwrap_or_else(new_suite);
     let kept: Vec<Kept> = scenarios.iter().map(|scenario| Kept::of(&folder, scenario)).collect::<Result<_, _>>()?;
     let stop = StopSignal::listen(restore).map_err(Failure::because)?;
@@ -56,6 +63,10 @@ pub fn suite(args: &SuiteArgs) -> CommandResult {
         found.push((scenario, summary?));
     }
     drop(progress);
+    if let Some(shard) = args.shard {
+        let scenarios = counted(found.len(), "scenario");
+        return print(format!("part {shard}: {scenarios} in {}; {MERGE}\n", folder.display()).as_bytes());
+    }
     let matrix = matrix(&found, &policies, args.repeat);
     let json = analysis::text::json(&matrix).map_err(Failure::because)?;
     write(&folder.join(MATRIX), json.as_bytes())?;

@@ -8,7 +8,7 @@ use analysis::{
     judge::threshold::PhaseMeasure,
     series::value::Value as Drawn,
     summary::{Arm, arm_names},
-    text::{scrubbed, table::Table},
+    text::{counted, scrubbed, table::Table},
 };
 use controllers::catalogue::ParamKind;
 use experiment::Experiment;
@@ -18,7 +18,7 @@ use serde_json::json;
 
 use super::{
     search::{Search, journal, margin, not_done},
-    stdout::print_as,
+    stdout::{print, print_as},
 };
 use crate::{
     args::{Output, SweepArgs},
@@ -32,6 +32,8 @@ use crate::{
 const SCHEMA: u32 = 1;
 /// The most cases: more are a search, not a curve.
 const MOST_CASES: usize = 2000;
+/// What is left to do after a part.
+pub(super) const MERGE: &str = "lab merge puts all parts together";
 /// The result.
 #[derive(Debug, Serialize)]
 struct Swept {
@@ -85,11 +87,16 @@ pub fn sweep(args: &SweepArgs) -> CommandResult {
         search.plan("sweep", &json!({"points": args.points, "seeds": args.repeat, "seed": root, "policies": policies}));
     let journal = journal(args.goal.out.as_deref(), &format!("{}-sweep", file.name), &plan)?;
     let stop = StopSignal::listen(restore).map_err(Failure::because)?;
-    let mut bench = Bench::new(vec![search.file()], journal, &stop, cases.len() * seeds.len() * file.arms.len());
+    let runs = cases.len() * seeds.len() * file.arms.len();
+    let mut bench = Bench::new(vec![search.file()], journal, &stop, runs).of_shard(args.shard);
     let found = match bench.run(&cases, &seeds) {
         Ok(found) => found,
         Err(error) => return not_done(error, &bench, &stop),
     };
+    if let Some(shard) = args.shard {
+        let (count, folder) = (bench.journal().count(), bench.journal().folder().display());
+        return print(format!("part {shard}: {} in {folder}; {MERGE}\n", counted(count, "run")).as_bytes());
+    }
     if let Some(why) = all_refused(&found) {
         return Err(Failure::usage(format!("{}: no value of the ranges can be run\n{why}", search.shown)));
     }

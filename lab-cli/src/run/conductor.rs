@@ -21,7 +21,7 @@ use analysis::{
     summary::{self, Capacity, Headroom, LimitSearch, Mode, RunSummary},
 };
 use experiment::plan::{AppPlan, Experiment, Foreknowledge, LoadStream, SearchRange, replayed};
-use measure::{Report, StallCause};
+use measure::{Report, Shard, StallCause};
 
 use super::{
     Cpus, Interventions, RunFailure, Sinks, StopSignal,
@@ -50,12 +50,21 @@ pub struct RunRequest<'a> {
     pub cpus: &'a Cpus,
     /// The world: virtual time instead of live.
     pub virtual_time: bool,
+    /// The part of its blocks that is run here; `None`: all of them.
+    pub shard: Option<Shard>,
     /// Shown in the live view while it goes on.
     pub live_view: bool,
     /// A live run ends at its first INVALID arm.
     pub fail_fast: bool,
     /// Interventions of a person while it goes on, if it is live.
     pub touches: &'a Interventions,
+}
+
+impl RunRequest<'_> {
+    /// True if this block is run here.
+    fn has_block(&self, block: u32) -> bool {
+        self.shard.is_none_or(|shard| shard.holds(u64::from(block - 1)))
+    }
 }
 
 /// A run that is over.
@@ -189,7 +198,7 @@ impl Run<'_> {
     }
 
     fn finish(&mut self, capacity: &Option<Capacity>, partial: bool) -> Result<Finished, RunFailure> {
-        let summary = self.summary(capacity, partial);
+        let summary = self.summary(capacity, partial || self.request.shard.is_some());
         self.folder.replace("summary.json", &summary)?;
         self.folder.sync()?;
         self.folder.replace(digests::NAME, &Digests::of(self.folder.path())?)?;
@@ -340,9 +349,9 @@ impl Run<'_> {
     }
 
     fn manifest(&self, capacity: &Option<Capacity>, blocks: &[Block]) -> Result<(), RunFailure> {
-        let RunRequest { experiment, cpus, virtual_time, .. } = self.request;
+        let RunRequest { experiment, cpus, virtual_time, shard, .. } = self.request;
         let mode = if virtual_time { Mode::Virtual } else { Mode::Live };
-        let manifest = manifest(experiment, mode, capacity.as_ref(), &self.searches, blocks, cpus)?;
+        let manifest = manifest(experiment, mode, capacity.as_ref(), &self.searches, (blocks, shard), cpus)?;
         Ok(self.folder.replace("manifest.json", &manifest)?)
     }
 }

@@ -277,7 +277,7 @@ impl Saved {
         let order = vec![request.arm().label.clone()];
         let block = Block { block: BLOCK, seed: request.seed(), order, plan, touched: Vec::new() };
         let cpus = Cpus::anywhere();
-        let manifest = manifest(request.experiment, Mode::Live, None, &[], &[block], &cpus)?;
+        let manifest = manifest(request.experiment, Mode::Live, None, &[], (&[block], None), &cpus)?;
         Ok(self.folder.replace("manifest.json", &manifest)?)
     }
 

@@ -6,6 +6,7 @@ use analysis::{
     summary::{Capacity, LimitSearch, Mode, SCHEMA},
 };
 use experiment::{Experiment, plan::PhasePlan, resolve};
+use measure::Shard;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -25,6 +26,8 @@ struct Manifest<'a> {
     mode: Mode,
     experiment: &'a Experiment,
     seed: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shard: Option<Shard>,
     capacity: Option<&'a Capacity>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     searches: &'a [LimitSearch],
@@ -53,7 +56,7 @@ pub fn manifest(
     mode: Mode,
     capacity: Option<&Capacity>,
     searches: &[LimitSearch],
-    blocks: &[Block],
+    (blocks, shard): (&[Block], Option<Shard>),
     cpus: &Cpus,
 ) -> serde_json::Result<Value> {
     let manifest = Manifest {
@@ -63,6 +66,7 @@ pub fn manifest(
         mode,
         experiment,
         seed: experiment.seed,
+        shard,
         capacity,
         searches,
         blocks,
@@ -128,7 +132,7 @@ arms: [none]
     #[test]
     fn times_are_plain_numbers_of_milliseconds() {
         let experiment = read(FILE, &Changes::default()).expect("it is sound");
-        let written = manifest(&experiment, Mode::Live, None, &[], &[], &Cpus::anywhere()).expect("JSON");
+        let written = manifest(&experiment, Mode::Live, None, &[], (&[], None), &Cpus::anywhere()).expect("JSON");
         let at = |path: &str| written.pointer(path).unwrap_or_else(|| panic!("{path} in {written:#}")).clone();
         let behaviour = "/experiment/users/behaviour";
         assert_eq!(at(&format!("{behaviour}/on_reject/backoff/cap")), 90_000.0);
@@ -145,12 +149,12 @@ arms: [none]
         let cpus = Cpus::anywhere();
         for entry in experiment::Library::all() {
             let experiment = read(entry.text, &Changes::default()).expect("it is sound");
-            let written = manifest(&experiment, Mode::Virtual, None, &[], &[], &cpus).expect("JSON");
+            let written = manifest(&experiment, Mode::Virtual, None, &[], (&[], None), &cpus).expect("JSON");
             let text = written.to_string();
             let whole: Value = serde_json::from_str(&text).expect("JSON");
             let again: Experiment = serde_json::from_value(whole["experiment"].clone())
                 .unwrap_or_else(|error| panic!("{}: {error}", entry.id));
-            let again = manifest(&again, Mode::Virtual, None, &[], &[], &cpus).expect("JSON");
+            let again = manifest(&again, Mode::Virtual, None, &[], (&[], None), &cpus).expect("JSON");
             assert_eq!(again["experiment"], whole["experiment"], "{}", entry.id);
         }
     }
@@ -164,7 +168,7 @@ arms: [none]
         let text = FILE.replace(emulated, "target: {app: arashi}");
         let text = text.replace("model: url", &format!("model: {}", path.display()));
         let experiment = read(&text, &Changes::default()).expect("it is sound");
-        let written = manifest(&experiment, Mode::Live, None, &[], &[], &Cpus::anywhere()).expect("JSON");
+        let written = manifest(&experiment, Mode::Live, None, &[], (&[], None), &Cpus::anywhere()).expect("JSON");
         assert_eq!(written.pointer("/experiment/users/model/mail/file"), Some(&Value::from("mine.yaml")));
         assert!(!written.to_string().contains(folder.path().to_str().expect("text")));
     }

@@ -5,6 +5,7 @@ use std::{path::Path, sync::Arc};
 use analysis::summary::{Arm, Capacity};
 use controllers::seed_for;
 use experiment::{Changes, Experiment, plan::ArmPlan};
+use measure::Shard;
 use workloads::StopFlag;
 
 use super::{Journal, progress::SearchProgress};
@@ -91,6 +92,8 @@ pub struct Bench<'a> {
     journal: Journal,
     stop: &'a StopSignal,
     progress: SearchProgress,
+    /// The part of all runs that is run here; `None`: all of them.
+    shard: Option<Shard>,
     /// The world of each file's last case: most cases differ in an arm alone.
     worlds: Vec<Option<Arc<World>>>,
 }
@@ -118,7 +121,13 @@ impl<'a> Bench<'a> {
     /// For these files. `runs`: about how many there will be, for the time that is left.
     pub fn new(files: Vec<SweepFile<'a>>, journal: Journal, stop: &'a StopSignal, runs: usize) -> Self {
         let worlds = files.iter().map(|_| None).collect();
-        Self { files, journal, stop, progress: SearchProgress::new(runs), worlds }
+        Self { files, journal, stop, progress: SearchProgress::new(runs), shard: None, worlds }
+    }
+
+    /// Runs this part alone.
+    #[must_use]
+    pub fn of_shard(self, shard: Option<Shard>) -> Self {
+        Self { shard, ..self }
     }
 
     pub fn journal(&self) -> &Journal {
@@ -145,7 +154,7 @@ impl<'a> Bench<'a> {
     /// It was stopped, or a run failed; the journal has what ended before.
     pub fn run(&mut self, cases: &[SweepCase], seeds: &[Seed]) -> Result<Vec<CaseFound>, BenchError> {
         let mut planned: Vec<Result<Vec<String>, String>> = Vec::new();
-        let mut works: Vec<Work> = Vec::new();
+        let (mut works, mut number): (Vec<Work>, u64) = (Vec::new(), 0);
         for case in cases {
             let runs = match self.works(case, seeds)? {
                 Err(why) => {
@@ -155,7 +164,12 @@ impl<'a> Bench<'a> {
                 Ok(of_case) => {
                     let runs = of_case.iter().map(|work| work.run.clone()).collect();
                     for work in of_case {
-                        if self.journal.get(&work.run).is_some() || works.iter().any(|other| other.run == work.run) {
+                        let ours = self.shard.is_none_or(|shard| shard.holds(number));
+                        number += 1;
+                        if !ours
+                            || self.journal.get(&work.run).is_some()
+                            || works.iter().any(|other| other.run == work.run)
+                        {
                             self.progress.skip();
                         } else {
                             works.push(work);

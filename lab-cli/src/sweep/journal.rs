@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
+    fs::{self, File, TryLockError},
     io::{self, Write},
     path::{Path, PathBuf},
 };
@@ -65,11 +65,49 @@ impl Journal {
         let runs = written.lines().filter_map(|line| serde_json::from_str::<Line<Arm>>(line).ok());
         let runs = runs.map(|line| (line.run, line.found)).collect();
         let mut file = File::options().create(true).append(true).open(&runs_path).map_err(at(&runs_path))?;
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            let way_out = "name another --out, or share the runs (--shard)";
+            return Err(Failure::usage(format!("another lab works in {}: {way_out}", folder.display())));
+        }
         // A kill may have torn the last line: what follows begins on a line of its own.
         if !written.is_empty() && !written.ends_with('\n') {
             file.write_all(b"\n").map_err(at(&runs_path))?;
         }
         Ok(Self { folder: folder.to_owned(), file, runs })
+    }
+
+    /// True if this is the folder of a search.
+    pub fn is_one(folder: &Path) -> bool {
+        folder.join(PLAN).is_file()
+    }
+
+    /// Puts searches of one plan together in a new folder; gives the number of their runs.
+    ///
+    /// # Errors
+    /// They have different plans, or different results of one run.
+    pub fn merge(folders: &[PathBuf], out: &Path) -> Result<usize, Failure> {
+        let plans = folders.iter().map(|folder| run_file::json(&folder.join(PLAN)));
+        let plans: Vec<Value> = plans.collect::<Result<_, _>>()?;
+        if let Some(other) = plans.iter().position(|plan| *plan != plans[0]) {
+            let [a, b] = [&folders[other], &folders[0]].map(|folder| folder.display());
+            return Err(Failure::usage(format!("{a} is a search with another plan (file, ranges, seeds) than {b}")));
+        }
+        let parts = folders.iter().map(|folder| Self::open(folder, &plans[0]));
+        let parts: Vec<Self> = parts.collect::<Result<_, _>>()?;
+        let mut whole = Self::open(out, &plans[0])?;
+        for part in parts {
+            for (run, found) in part.runs {
+                match whole.get(&run) {
+                    None => whole.keep(&run, found)?,
+                    Some(known) if *known == found => {}
+                    Some(_) => {
+                        let place = part.folder.display();
+                        return Err(Failure::because(format!("{place} has another result than another part of {run}")));
+                    }
+                }
+            }
+        }
+        Ok(whole.count())
     }
 
     pub fn folder(&self) -> &Path {
@@ -133,6 +171,8 @@ mod tests {
         let mut journal = Journal::open(&folder, &plan).expect("it is the same");
         assert_eq!((journal.count(), journal.get("one"), journal.get("two")), (1, Some(&arm("a")), None));
         journal.keep("two", arm("c")).expect("kept");
+        assert!(matches!(Journal::open(&folder, &plan), Err(Failure::Usage(_))), "somebody works in it");
+        drop(journal);
         assert_eq!(Journal::open(&folder, &plan).expect("again").get("two"), Some(&arm("c")));
     }
 

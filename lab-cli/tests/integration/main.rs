@@ -21,6 +21,7 @@ mod replay_live;
 mod reproduce;
 mod screen_cost;
 mod served;
+mod shards;
 mod suite;
 mod terminal;
 mod trace;

@@ -43,6 +43,7 @@ pub(super) fn run_again(folder: &Path, manifest: &Manifest, found: &mut Rechecke
         out: Some(&run),
         cpus: &cpus,
         virtual_time: true,
+        shard: None,
         live_view: false,
         fail_fast: false,
         touches: &touches,
@@ -104,6 +105,9 @@ fn repeatable(manifest: &Manifest, summary: &RunSummary) -> Result<Experiment, S
         return Err(format!("{other} ran it, and this is lab {lab} with edition {WORLD}"));
     }
     let experiment = experiment_of(manifest)?;
+    if manifest.shard.is_some() {
+        return Err("it is a part of a run: lab merge puts parts together".to_owned());
+    }
     if summary.partial {
         return Err("it was stopped, and how far it came depends on when".to_owned());
     }

@@ -88,6 +88,7 @@ impl Runs<'_> {
             out: Some(&place),
             cpus: self.cpus,
             virtual_time: true,
+            shard: None,
             live_view: false,
             fail_fast: false,
             touches: &Interventions::default(),

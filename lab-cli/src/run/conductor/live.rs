@@ -54,7 +54,8 @@ impl Run<'_> {
         self.headroom = Some(headroom::measure(self.request.cpus, habit, &self.stop.fresh_flag())?);
         let carry_over = CarryOver::of(experiment);
         let mut blocks = Vec::new();
-        for block in 1..=experiment.repeat {
+        let request = self.request;
+        for block in (1..=experiment.repeat).filter(|block| request.has_block(*block)) {
             let seed = seed_of(experiment, block);
             let order = self.shuffled_arms(seed);
             let names = order.iter().map(|&index| experiment.arms[index].label.clone()).collect();

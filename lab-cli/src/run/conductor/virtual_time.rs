@@ -65,10 +65,13 @@ impl Run<'_> {
         let (flag, computed) = (self.stop.fresh_flag(), AtomicU64::new(0));
         let mut arms = Vec::new();
         for until in self.stages() {
-            let tasks = self.add_blocks(&mut blocks, until);
+            let mut tasks = self.add_blocks(&mut blocks, until);
             if arms.is_empty() {
+                // On the seeds of all blocks, whoever runs them.
                 arms = self.with_limits(&setup, &blocks, capacity.as_ref(), &flag)?;
             }
+            blocks.retain(|block| self.request.has_block(block.block));
+            tasks.retain(|task| self.request.has_block(task.block));
             self.manifest(&capacity, &blocks)?;
             told += self.planned_seconds() * tasks.len() as f64;
             let world = World { setup: &setup, arms: &arms, capacity: capacity.as_ref(), rate, flag: &flag };
@@ -121,7 +124,7 @@ impl Run<'_> {
                 Turn::Left => return Ok(()),
                 Turn::Bound(arm) => return self.take_bound(task.arm, *arm, rate),
             };
-            if let Some(block) = blocks.get_mut(task.block as usize - 1) {
+            if let Some(block) = blocks.iter_mut().find(|block| block.block == task.block) {
                 block.plan.get_or_insert_with(|| simulated.digest.clone());
             }
             self.take_simulated(task, *simulated, rate)?;

@@ -1,0 +1,189 @@
+//! Parts of a run as one run: what `lab run --shard` has left, block by block.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use measure::Shard;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::{
+    FolderError, Manifest,
+    digests::{self, Digests},
+    live::{LiveEvent, TimelineSecond},
+    record, run_file,
+    text::counted,
+};
+
+/// Files that a whole run writes anew, each from those of all parts.
+const OF_WHOLE: [&str; 5] = ["manifest.json", "timeline.jsonl", "events.jsonl", "summary.json", digests::NAME];
+/// Keys of a manifest that all parts of one run have in common.
+const OF_PLAN: [&str; 7] = ["schema", "lab", "world", "mode", "seed", "capacity", "experiment"];
+
+/// A part of a run.
+#[derive(Debug)]
+pub struct RunPart {
+    /// Its folder.
+    pub path: PathBuf,
+    /// Which part it is.
+    pub shard: Shard,
+    manifest: Manifest,
+    digests: Digests,
+}
+
+/// The whole of some parts, without what is computed from it.
+#[derive(Debug)]
+pub struct MergedRun {
+    /// Name of the experiment.
+    pub experiment: String,
+    /// Manifest of the whole.
+    pub manifest: Value,
+    /// Text of the timeline.
+    pub timeline: String,
+    /// Text of the events.
+    pub events: String,
+    /// Files that are taken as they are, by name.
+    pub files: BTreeMap<String, PathBuf>,
+    /// Notes for a reader.
+    pub notes: Vec<String>,
+}
+
+impl RunPart {
+    /// Reads a folder.
+    ///
+    /// # Errors
+    /// It is no part of a run, or not as the run left it.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let shown = path.display();
+        let manifest = Manifest::read(path).map_err(|error| error.to_string())?;
+        let Some(shard) = manifest.shard else {
+            return Err(format!("{shown} is a whole run, and no part of one (lab run --shard)"));
+        };
+        let Some(digests) = Digests::read(path).map_err(|error| error.to_string())? else {
+            return Err(format!("{shown} has no {}: part {shard} was not run to its end", digests::NAME));
+        };
+        if let Some(changed) = digests.changed(path).first() {
+            return Err(format!("{shown}: {} {}", changed.file, changed.what));
+        }
+        let part = Self { path: path.to_owned(), shard, manifest, digests };
+        match part.missing() {
+            Some(block) => Err(format!("{shown}: part {shard} was stopped before the end of block {block}")),
+            None => Ok(part),
+        }
+    }
+
+    /// The first of its blocks that was not run to its end.
+    fn missing(&self) -> Option<u32> {
+        let Self { manifest, path, shard, .. } = self;
+        let ran = |block: u32| {
+            let Some(found) = manifest.blocks.iter().find(|found| found.block == block) else { return false };
+            found.order.iter().all(|arm| path.join(record::file_name(arm, block)).is_file())
+        };
+        (1..=self.repeat()).filter(|block| shard.holds(u64::from(block - 1))).find(|block| !ran(*block))
+    }
+
+    fn repeat(&self) -> u32 {
+        let repeat = self.manifest.whole.pointer("/experiment/repeat").and_then(Value::as_u64);
+        repeat.and_then(|repeat| u32::try_from(repeat).ok()).unwrap_or(1)
+    }
+
+    fn of_plan(&self, key: &str) -> Option<&Value> {
+        self.manifest.whole.get(key)
+    }
+
+    fn lines<T: DeserializeOwned>(&self, name: &str) -> Result<Vec<(T, String)>, FolderError> {
+        let path = self.path.join(name);
+        let text = run_file::read(&path)?;
+        let text = String::from_utf8(text).map_err(FolderError::senseless(&path))?;
+        let read = |line: &str| Ok((run_file::parsed(&path, line.as_bytes())?, format!("{line}\n")));
+        text.lines().map(read).collect()
+    }
+}
+
+/// Puts parts together.
+///
+/// # Errors
+/// All reasons why they are not each part of one run once; or a file that cannot be read.
+pub fn merged(parts: Vec<RunPart>) -> Result<MergedRun, Vec<String>> {
+    let (parts, notes) = each_once(parts)?;
+    whole(&parts, notes).map_err(|error| vec![error.to_string()])
+}
+
+/// The parts in their order, without copies.
+fn each_once(mut parts: Vec<RunPart>) -> Result<(Vec<RunPart>, Vec<String>), Vec<String>> {
+    let (mut problems, mut notes) = (Vec::new(), Vec::new());
+    parts.sort_by_key(|part| part.shard);
+    parts.dedup_by(|later, first| {
+        let copy = later.shard == first.shard && later.digests == first.digests;
+        notes.extend(copy.then(|| format!("{} is a copy of {}", later.path.display(), first.path.display())));
+        copy
+    });
+    let Some(first) = parts.first() else { return Err(vec!["there is no part of a run".to_owned()]) };
+    for pair in parts.windows(2).filter(|pair| pair[0].shard == pair[1].shard) {
+        let [a, b] = [&pair[0], &pair[1]].map(|part| part.path.display());
+        problems.push(format!("{a} and {b} are both part {}, and differ", pair[0].shard));
+    }
+    for part in &parts[1..] {
+        let other = OF_PLAN.iter().find(|key| part.of_plan(key) != first.of_plan(key));
+        let of = (part.shard.of() != first.shard.of()).then_some(&"number of parts");
+        if let Some(what) = other.or(of) {
+            let [a, b] = [part, first].map(|part| part.path.display());
+            problems.push(format!("{a} has another {what} than {b}"));
+        }
+    }
+    let there = |number: &u32| parts.iter().any(|part| part.shard.number() == *number);
+    let missing: Vec<String> = (1..=first.shard.of()).filter(|number| !there(number)).map(|n| n.to_string()).collect();
+    if !missing.is_empty() {
+        let of = counted(first.shard.of() as usize, "part");
+        problems.push(format!("of {of} these are missing: {}", missing.join(", ")));
+    }
+    if problems.is_empty() { Ok((parts, notes)) } else { Err(problems) }
+}
+
+fn whole(parts: &[RunPart], notes: Vec<String>) -> Result<MergedRun, FolderError> {
+    let mut blocks = BTreeMap::new();
+    let (mut timeline, mut events) = (BTreeMap::<u32, String>::new(), BTreeMap::<u32, String>::new());
+    let mut files = BTreeMap::new();
+    for (index, part) in parts.iter().enumerate() {
+        let written = part.manifest.whole.get("blocks").and_then(Value::as_array).into_iter().flatten();
+        blocks.extend(part.manifest.blocks.iter().map(|block| block.block).zip(written.cloned()));
+        for (second, line) in part.lines::<TimelineSecond>("timeline.jsonl")? {
+            timeline.entry(second.block).or_default().push_str(&line);
+        }
+        let mut at = 0;
+        for (event, line) in part.lines::<LiveEvent>("events.jsonl")? {
+            if let LiveEvent::ArmStarted { block, .. } = event {
+                at = block;
+            }
+            // What is said before the first arm is said of all.
+            if at > 0 || index == 0 {
+                events.entry(at).or_default().push_str(&line);
+            }
+        }
+        for entry in fs::read_dir(&part.path).map_err(FolderError::at(&part.path))?.flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if OF_WHOLE.contains(&name.as_str()) || !entry.path().is_file() {
+                continue;
+            }
+            let name = if files.contains_key(&name) { format!("part-{}-{name}", part.shard.number()) } else { name };
+            files.insert(name, entry.path());
+        }
+    }
+    let first = &parts[0].manifest;
+    let mut manifest = first.whole.clone();
+    manifest["blocks"] = blocks.into_values().collect();
+    let host = |part: &RunPart| json!({"shard": part.shard, "host": part.manifest.whole.get("host")});
+    manifest["host"]["parts"] = parts.iter().map(host).collect();
+    manifest.as_object_mut().map(|manifest| manifest.remove("shard"));
+    Ok(MergedRun {
+        experiment: first.experiment.name.clone(),
+        manifest,
+        timeline: timeline.into_values().collect(),
+        events: events.into_values().collect(),
+        files,
+        notes,
+    })
+}
