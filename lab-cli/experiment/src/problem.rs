@@ -130,5 +130,7 @@ mod tests {
         assert_eq!(told(file), slips);
         let tab = told("name: x\ntarget:\n\tapp: emulated\n");
         assert_eq!(tab, ["3:2: there is a tab, and YAML takes none\n    indent with spaces"]);
+        let after_a_value = told("name: x\n\ttarget: y\n");
+        assert_eq!(after_a_value, ["1:7: there is a tab, and YAML takes none\n    indent with spaces"]);
     }
 }

@@ -139,7 +139,7 @@ fn in_our_words(message: &str) -> (String, Option<String>) {
         ("Depth", "it is nested deeper than 32 levels", "an experiment needs fewer than 10"),
         ("budget breached", "it is larger than an experiment can be", "is the path right?"),
     ];
-    if message.starts_with("tabs disallowed") {
+    if message.starts_with("tabs disallowed") || message.ends_with("found a tab") {
         return ("there is a tab, and YAML takes none".to_owned(), Some("indent with spaces".to_owned()));
     }
     if let Some(key) = message.strip_prefix("duplicate mapping key: ") {

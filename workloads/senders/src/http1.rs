@@ -20,6 +20,9 @@ pub enum Http1Error {
     /// Not HTTP/1.
     #[error("the head of the response is not HTTP/1: {0}")]
     Head(httparse::Error),
+    /// A record of TLS in place of a head.
+    #[error("the service speaks TLS: is it https://?")]
+    Tls,
     /// A head over [`Limits::head`].
     #[error("the head of the response is over {0} bytes long")]
     HeadTooLong(usize),

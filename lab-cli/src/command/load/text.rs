@@ -176,7 +176,7 @@ fn findings(text: &mut String, loaded: &LoadResult) {
 
 /// Writes percentiles of all requests, where some were not served.
 fn of_all(text: &mut String, times: &Times) {
-    if times.censored > 0 {
+    if times.censored > 0 && times.count > 0 {
         let [p50, p90, p99] = percentiles_of_all(times);
         let (all, unserved) = (times.count + times.censored, percent(times.censored_share()));
         let _ =
@@ -192,6 +192,9 @@ fn from_the_send(text: &mut String, times: &Times) {
         (None, None) => "-".to_owned(),
     };
     let (p50, p99) = (shown(times.p50, times.p50_at_least), shown(times.p99, times.p99_at_least));
+    if p50 == "-" {
+        return;
+    }
     let _ = writeln!(text, "  from the actual send, ms: p50 {p50}, p99 {p99}");
 }
 
@@ -282,7 +285,7 @@ fn percentiles(text: &mut String, title: &str, times: &Distribution, shown: &[f6
         let max = if censored > 0 { format!(">= {highest:.0}") } else { format!("{max:.3}") };
         let _ = writeln!(text, "    {:<13} {max:>12}", "max");
     }
-    if !unknown.is_empty() {
+    if !unknown.is_empty() && times.count() > 0 {
         let _ = writeln!(text, "    too few samples: {} are needed", unknown.join(", "));
     }
 }

@@ -276,7 +276,9 @@ impl Inbox {
         let mut space = [httparse::EMPTY_HEADER; HEADERS_MAX];
         let mut parsed = httparse::Response::new(&mut space);
         let input = &self.bytes[begins..self.filled];
-        let length = match parsed.parse(input).map_err(Http1Error::Head)? {
+        // An alert's first bytes (RFC 8446, section 5.1).
+        let not_http = |fault| if input.starts_with(&[21, 3]) { Http1Error::Tls } else { Http1Error::Head(fault) };
+        let length = match parsed.parse(input).map_err(not_http)? {
             httparse::Status::Complete(length) if length <= self.limits.head => length,
             httparse::Status::Partial if input.len() <= self.limits.head => return Ok(Found::Part),
             httparse::Status::Complete(_) | httparse::Status::Partial => {

@@ -179,6 +179,7 @@ fn bad_answers_say_what_is_bad() {
         (format!("{head}Transfer-Encoding: chunked\r\n\r\n1\r\nabc"), Http1Error::Chunk),
         ("HTTP/1.1 101 Switching\r\n\r\n".to_owned(), Http1Error::Switched),
         ("SSH-2.0-x\r\n\r\n".to_owned(), Http1Error::Head(httparse::Error::Version)),
+        ("\u{15}\u{3}\u{3}\0\u{2}\u{2}F".to_owned(), Http1Error::Tls),
         (String::new(), Http1Error::CutShort),
     ] {
         assert_eq!(read(bytes.as_bytes(), &[]).err(), Some(error), "{bytes}");
