@@ -124,8 +124,8 @@ impl Recommendation {
         lines.extend(self.deploy.iter().map(|way| format!("How: {way}")));
         if self.by_class && !self.deploy.is_empty() {
             lines.push(
-                "Say there too who comes first: class and criticality, as the experiment's target has them, or headers.trust_criticality where callers \
-                 state it (docs/policies.md: paying customers first)."
+                "FILE, or the layer's requests, say who comes first: class and criticality, the lines of the experiment's target, or \
+                 headers.trust_criticality where callers state it (docs/policies.md: paying customers first)."
                     .to_owned(),
             );
         }
@@ -182,9 +182,9 @@ pub fn recommendation(summary: &RunSummary) -> Option<Recommendation> {
         let [a, b] = [a, b].map(|one| response(&one.arm).unwrap_or(f64::INFINITY));
         a.total_cmp(&b)
     };
-    let is_nothing = |one: &&PhaseShare| {
-        arms.iter().any(|arm| arm.shown_name() == one.arm && deploy::ways(arm, &summary.objective).is_empty())
-    };
+    let by_class = summary.entitled.groups.len() > 1;
+    let ways = |arm: &Arm| deploy::ways(arm, &summary.objective, by_class);
+    let is_nothing = |one: &&PhaseShare| arms.iter().any(|arm| arm.shown_name() == one.arm && ways(arm).is_empty());
     let worst = near.clone().find(is_nothing).or_else(|| near.min_by(quicker))?.clone();
     let own = *arms.iter().find(|arm| arm.shown_name() == worst.arm)?;
     let next = ranked.iter().find(|one| one.arm != worst.arm)?.clone();
@@ -198,8 +198,8 @@ pub fn recommendation(summary: &RunSummary) -> Option<Recommendation> {
     let calm = answer.columns.iter().find(|column| column.role == Some(PhaseRole::Calm));
     Some(Recommendation {
         policy: own.policy.clone(),
-        by_class: summary.entitled.groups.len() > 1,
-        deploy: deploy::ways(own, &summary.objective),
+        by_class,
+        deploy: ways(own),
         price_in_calm: calm.and_then(|calm| Some(1.0 - of_phase(&by_goodput, &calm.phase)?.share)),
         blocks: blocks.len(),
         first_in: blocks.iter().filter(is_first).count(),

@@ -70,6 +70,9 @@ pub struct RecommendArgs {
     /// name below runs/.
     #[arg(value_name = "FILE|RUN")]
     pub of: String,
+    /// Change a value of the experiment first, as for lab run: virtual.plant=shop-plant.yaml.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
     /// Form of the result on standard output.
     #[arg(long, value_enum, default_value_t = Output::Text)]
     pub output: Output,

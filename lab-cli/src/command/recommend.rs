@@ -20,8 +20,10 @@ const BLOCKS: u32 = 6;
 pub fn recommend(args: &args::RecommendArgs) -> CommandResult {
     let is_experiment = Library::find(&args.of).is_some() || Path::new(&args.of).is_file();
     let (summary, made) = if is_experiment {
-        let Finished { summary, folder } = computed(&args.of)?;
+        let Finished { summary, folder } = computed(&args.of, &args.set)?;
         (summary, Some(folder))
+    } else if let [key, ..] = args.set.as_slice() {
+        return Err(Failure::usage(format!("--set {key}: {} is no experiment, and a run is as it was", args.of)));
     } else {
         (of_run(&args.of)?, None)
     };
@@ -52,16 +54,12 @@ fn of_run(name: &str) -> Result<RunSummary, Failure> {
 }
 
 /// Runs the file's arms, and those that are worth a try before any service.
-fn computed(name: &str) -> Result<Finished, Failure> {
-    let written = read_experiment(name, &Changes { virtual_time: true, ..Changes::default() })?;
+fn computed(name: &str, set: &[String]) -> Result<Finished, Failure> {
+    let changes = Changes { set: set.to_vec(), virtual_time: true, ..Changes::default() };
+    let written = read_experiment(name, &changes)?;
     let arms = written.arms.iter().map(|arm| arm.label.clone());
     let missing = policies::FIRST.into_iter().filter(|name| !has(&written, name)).map(str::to_owned);
-    let changes = Changes {
-        policies: arms.chain(missing).collect(),
-        repeat: Some(Repeat::Times(BLOCKS)),
-        virtual_time: true,
-        ..Changes::default()
-    };
+    let changes = Changes { policies: arms.chain(missing).collect(), repeat: Some(Repeat::Times(BLOCKS)), ..changes };
     let experiment = read_experiment(name, &changes)?;
     let stop = StopSignal::listen(restore).map_err(Failure::because)?;
     let mut sinks = Sinks::default();

@@ -12,8 +12,9 @@ use serde_json::Value;
 
 use crate::summary::{Arm, LatencyObjective};
 
-/// One way each: before a service, and in it; on the users' side where the arm has a policy there. Empty: it has none.
-pub(super) fn ways(arm: &Arm, objective: &LatencyObjective) -> Vec<String> {
+/// One way each: before a service, and in it; on the users' side where the arm has a policy there. Empty: it has none. Where some
+/// classes come before others the proxy has a file that tells them apart.
+pub(super) fn ways(arm: &Arm, objective: &LatencyObjective, by_class: bool) -> Vec<String> {
     let mut ways = Vec::new();
     if let Some(client) = &arm.client {
         let layer = layer("client", &client.policy, &client.parameters, objective);
@@ -33,7 +34,11 @@ pub(super) fn ways(arm: &Arm, objective: &LatencyObjective) -> Vec<String> {
             .collect();
         let shown = shown_time(Duration::from_micros((objective.response_time_ms * 1e3).round() as u64));
         let workers = if counts_workers(&arm.policy, &arm.parameters) { " --concurrency WORKERS" } else { "" };
-        ways.push(format!("lab proxy --to URL --policy {} --objective {shown}{workers}{settings}", arm.policy));
+        let classes = if by_class { " --config FILE" } else { "" };
+        ways.push(format!(
+            "lab proxy --to URL{classes} --policy {} --objective {shown}{workers}{settings}",
+            arm.policy
+        ));
     }
     if placed(&[Place::Proxy, Place::Single]) {
         ways.push(format!("in a service, {}", layer("new", &arm.policy, &arm.parameters, objective)));

@@ -124,8 +124,11 @@ fn who_gives_the_important_less_than_their_due_is_passed_over() {
             "Not gradient2, which serves more: in spike it gives class 1 50 % of its due."
         ]
     );
+    assert!(found.deploy[0].starts_with("lab proxy --to URL --config FILE --policy headway"), "{:?}", found.deploy);
     // Nobody comes first where nothing says so.
-    assert_eq!(recommendation(&run(arms)).expect("there is a choice").worst.arm, "gradient2");
+    let found = recommendation(&run(arms)).expect("there is a choice");
+    assert_eq!(found.worst.arm, "gradient2");
+    assert!(found.deploy[0].starts_with("lab proxy --to URL --policy gradient2"), "{:?}", found.deploy);
 }
 
 #[test]

@@ -73,7 +73,7 @@ pub fn text(found: &FoundService, own: &OwnService) -> String {
     let timeout = (objective * 4.0).max(2000.0);
     let limit = format!("{{concurrency: {{max: {}}}}}", found.speed.at_once());
     let arms = ["none", "headway", &limit, "gradient2", "vegas"];
-    let [calm, overload] = [0.5, 2.0].map(|times| rounded((rate * times).max(1.0)));
+    let [calm, most, overload] = [0.5, 1.5, 2.0].map(|times| rounded((rate * times).max(1.0)));
     let mut text = String::new();
     let _ = write!(
         text,
@@ -90,6 +90,8 @@ pub fn text(found: &FoundService, own: &OwnService) -> String {
          \x20 # Users try again: that is what turns a moment of overload into a lasting one.\n\
          \x20 on_reject: {{then: backoff, attempts: 3}}\n\
          \x20 on_failure: {{then: backoff, attempts: 3}}\n\
+         \x20 # Some matter more? target: class: {{header: X-Plan, values: {{paid: 1}}}}, criticality: {{0: SHEDDABLE, 1: CRITICAL}}; a phase:\n\
+         \x20 # loads: [{{requests: {calm:.0}/s, class: 1}}, {{requests: {most:.0}/s}}] in place of requests.\n\
          \x20 # It served about {rate:.0} requests/s ({slow:.0} to {fast:.0} in three rounds): half of that, then twice.\n\
          \x20 phases: [{{name: calm, requests: {calm:.0}/s, for: 10s}}, {{name: overload, requests: {overload:.0}/s, for: 30s}}]\n\
          # Each has the same proxy before the service; add {{none: {{as: direct, direct: true}}}} for an arm without it.\n\

@@ -30,7 +30,7 @@ fn warning(share: f64, processors: usize) -> Option<String> {
     (share > MUCH).then(|| {
         format!(
             "other programs use {share:.1} of {of}: every arm would be INVALID (NOISE). Stop them (builds, browsers, backups), or \
-             wait until they have ended"
+             run in virtual time, where they do not matter (--virtual; for a service of your own with the plant of lab calibrate)"
         )
     })
 }
