@@ -133,9 +133,10 @@ fn text(verdicts: &Verdicts) -> String {
     for aside in asides(&verdicts.left_out, &verdicts.notes) {
         let _ = writeln!(text, "{}", scrubbed(&aside));
     }
-    for table in verdicts.tables() {
-        text.push_str(&format!("\n{}", table.to_text()));
+    for (title, table) in verdicts.contests() {
+        let _ = write!(text, "\n{title}\n{}", table.to_text());
     }
+    verdicts.words().iter().for_each(|line| text.push_str(&format!("{line}\n")));
     let recommended = report::recommended(verdicts.recommendation.as_ref());
     if recommended.is_empty() { text } else { text + "\n" + &recommended }
 }

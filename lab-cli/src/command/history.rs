@@ -40,9 +40,11 @@ pub fn history(args: &args::HistoryArgs) -> CommandResult {
 }
 
 fn table(runs: &[PastRun]) -> String {
-    let heads = ["began (UTC)", "run", "experiment", "won", "verdict", "blocks", "mode", "thresholds", "arms"];
-    let mut table = Table::new(&heads, ..0);
+    let mut table = Table::new(&["run", "won", "arms", "verdict", "blocks", "thresholds"], ..0);
     for run in runs {
+        // Most runs are named by these.
+        let named = run.name == format!("{}-{}", run.experiment, run.began);
+        let about = if named { String::new() } else { format!(" ({}, {})", run.experiment, readable(&run.began)) };
         let partial = if run.partial { ", partial" } else { "" };
         let held = match run.thresholds - run.judged.min(run.thresholds) {
             _ if run.thresholds == 0 => "-".to_owned(),
@@ -50,23 +52,13 @@ fn table(runs: &[PastRun]) -> String {
             _ if run.judged == 0 => "not judged".to_owned(),
             others => format!("{} of {} held, {others} not judged", run.held, run.judged),
         };
-        let arm = |arm: &crate::store::history::PastArm| match arm.policy.as_str() {
-            // Of an arm that differs by what its users do, its name says that.
-            "" | "none" => arm.name.clone(),
-            policy if policy == arm.name => arm.name.clone(),
-            policy => format!("{} ({policy})", arm.name),
-        };
-        let arms: Vec<String> = run.arms.iter().map(arm).collect();
         let cells = [
-            readable(&run.began),
-            run.name.clone(),
-            run.experiment.clone(),
+            format!("{}{about}", run.name),
             run.won.clone().unwrap_or_else(|| "-".to_owned()),
+            run.arms.len().to_string(),
             format!("{}{partial}", run.verdict),
-            run.blocks.to_string(),
-            run.mode.clone(),
+            format!("{} {}", run.blocks, run.mode),
             held,
-            arms.join(" "),
         ];
         table.row(cells.map(|cell| scrubbed(&cell)));
     }

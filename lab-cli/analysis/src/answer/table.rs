@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    judge::compare::TooFewBlocks,
+    judge::compare::{TooFewBlocks, words::metric_in_words},
     summary::{
         ArmAnswer, ArmVerdict, BlockMedian, ColumnFigures, LowerPercentile, PhaseRole, PlannedLoad, RecoveryAnswer,
         RunAnswer, RunSummary,
@@ -93,16 +93,7 @@ pub fn verdict_head(answer: &RunAnswer) -> String {
     else {
         return "verdict".to_owned();
     };
-    let metric = match metric.as_str() {
-        "goodput_per_s" => "goodput",
-        "reject_fraction" => "rejected",
-        other => match other.split_once('.') {
-            Some(("response_time_all_ms", statistic)) => &format!("{statistic} of all requests"),
-            Some((_, statistic)) => statistic,
-            None => other,
-        },
-    };
-    format!("{metric} in {} against {}", scrubbed(phase), scrubbed(&answer.baseline))
+    format!("{} in {} against {}", metric_in_words(metric), scrubbed(phase), scrubbed(&answer.baseline))
 }
 
 fn figures(found: Option<&ColumnFigures>, shares: &[(&str, Share)]) -> Vec<String> {

@@ -9,15 +9,16 @@ use analysis::{
 
 use super::verdicts::{Verdicts, asides};
 
-/// A sentence for each comparison that decides, a table for each metric, and what a reader should know.
+/// A sentence for each comparison that decides, a table for each contest, and what a reader should know.
 pub(super) fn document(verdicts: &Verdicts) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = writeln!(text, "{}", headline(verdicts));
-    for table in verdicts.tables() {
-        text.push('\n');
+    for (title, table) in verdicts.contests() {
+        let _ = writeln!(text, "\n{}\n", escaped(&title));
         put(&table, &mut text);
     }
+    let _ = writeln!(text, "\n{}", escaped(&verdicts.words().join(". ")));
     let asides = asides(&verdicts.left_out, &verdicts.notes);
     if !asides.is_empty() {
         text.push('\n');

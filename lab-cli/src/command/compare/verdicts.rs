@@ -3,11 +3,11 @@
 use analysis::{
     judge::compare::{
         Across,
-        words::{asides as of_effect, chance, effect},
+        words::{answered, chance, different_requests, effect, metric_in_words},
     },
     recommend::Recommendation,
     summary::{Comparison, ComparisonVerdict, deciding},
-    text::table::Table,
+    text::{scrubbed, table::Table},
 };
 use serde::Serialize;
 
@@ -36,22 +36,43 @@ impl Verdicts {
         deciding(self.comparisons.iter().map(|found| &found.comparison))
     }
 
-    /// A table for each metric: who won, by how much, and how sure that is.
-    pub fn tables(&self) -> impl Iterator<Item = Table> {
-        let metrics = self.comparisons.chunk_by(|one, next| one.comparison.metric == next.comparison.metric);
-        metrics.map(|found| {
-            let first = &found[0].comparison;
-            let rank = if first.primary { "" } else { " (secondary)" };
-            let title = format!("{} in {}{rank}", first.metric, self.phase);
-            let mut table = Table::new(&[&title, "against", "won", "effect", "p", "how"], ..0);
-            found.iter().for_each(|found| table.row(row(found)));
-            table
+    /// Each contest: its name, and a row for each metric, the one that decides first.
+    pub fn contests(&self) -> impl Iterator<Item = (String, Table)> {
+        let of_a_metric = |one: &Across, next: &Across| one.comparison.metric == next.comparison.metric;
+        let contests = self.comparisons.chunk_by(of_a_metric).next().map_or(0, <[_]>::len);
+        (0..contests).map(move |at| {
+            let mut metrics: Vec<&Across> = self.comparisons.iter().skip(at).step_by(contests).collect();
+            metrics.sort_by_key(|found| !found.comparison.primary);
+            let mut table = Table::new(&[&format!("in {}", self.phase), "won", "effect", "p"], ..0);
+            metrics.iter().for_each(|found| table.row(row(&found.comparison)));
+            (title(&metrics), table)
         })
+    }
+
+    /// Words of the tables that need saying.
+    pub fn words(&self) -> Vec<&'static str> {
+        let any = |is: fn(&Comparison) -> bool| self.comparisons.iter().any(|found| is(&found.comparison));
+        let others = any(|found| different_requests(found).is_some()).then_some(OTHERS);
+        let unknown = any(|found| effect(found).is_none()).then_some("-: hidden by time-outs, or too few samples");
+        [Some(WON), others, unknown].into_iter().flatten().collect()
     }
 }
 
-fn row(found: &Across) -> [String; 6] {
-    let comparison = &found.comparison;
+const WON: &str = "the first row decides; won: ahead by more than the margin, which chance seldom does (p); equivalent: within the margin; \
+                   undecided: the blocks cannot tell";
+const OTHERS: &str =
+    "p90, p99: of answered requests, here other ones in each arm: undecided where the quicker arm answers fewer";
+
+/// `new against old, 7 pairs of blocks; answers 53 %, old 100 %`.
+fn title(metrics: &[&Across]) -> String {
+    let Some(surest) = metrics.iter().max_by_key(|found| found.comparison.blocks) else { return String::new() };
+    let Comparison { policy, baseline, .. } = &surest.comparison;
+    let shares = metrics.iter().find_map(|found| answered(&found.comparison));
+    let shares = shares.map_or_else(String::new, |shares| format!("; {shares}"));
+    scrubbed(&format!("{policy} against {baseline}, {}{shares}", surest.how()))
+}
+
+fn row(comparison: &Comparison) -> [String; 4] {
     let won = match comparison.verdict {
         ComparisonVerdict::Better => &comparison.policy,
         ComparisonVerdict::Worse => &comparison.baseline,
@@ -59,8 +80,7 @@ fn row(found: &Across) -> [String; 6] {
     };
     let chance = if comparison.blocks > 1 { chance(comparison) } else { String::new() };
     let p = chance.strip_prefix("p ").unwrap_or(&chance).to_owned();
-    let effect = effect(comparison).unwrap_or_else(|| "-".to_owned()) + &of_effect(comparison);
-    [comparison.policy.clone(), comparison.baseline.clone(), won.to_owned(), effect, p, found.how()]
+    [metric_in_words(&comparison.metric), won.to_owned(), effect(comparison).unwrap_or_else(|| "-".to_owned()), p]
 }
 
 /// Lines before the tables: what was left out, then notes.

@@ -10,6 +10,17 @@ use crate::{
 /// what is smaller.
 const TOLD: std::ops::RangeInclusive<f64> = 0.01..=100.0;
 
+/// Name of a metric for people: `goodput`, `rejected`, `p90`, `p90 of all requests`.
+pub fn metric_in_words(name: &str) -> String {
+    match (name, name.split_once('.')) {
+        ("goodput_per_s", _) => "goodput".to_owned(),
+        ("reject_fraction", _) => "rejected".to_owned(),
+        (_, Some(("response_time_all_ms", statistic))) => format!("{statistic} of all requests"),
+        (_, Some((_, statistic))) => statistic.to_owned(),
+        (other, None) => other.to_owned(),
+    }
+}
+
 /// `x1.20 [1.10, 1.31]`: how the policy compares, and where that lies; `from 0.0/s to 286/s` where no ratio says it. `None` if
 /// nothing is known.
 pub fn effect(comparison: &Comparison) -> Option<String> {
@@ -79,7 +90,8 @@ pub fn different_requests(comparison: &Comparison) -> Option<String> {
     answered(comparison).filter(|_| !is_of_all).map(|shares| format!("{shares}: percentiles of different requests"))
 }
 
-fn answered(comparison: &Comparison) -> Option<String> {
+/// `answers 53 %, none 100 %`; `None` where that says nothing about the times.
+pub fn answered(comparison: &Comparison) -> Option<String> {
     let [theirs, ours] = comparison.answered?;
     Some(format!("answers {}, {} {}", percent(ours), scrubbed(&comparison.baseline), percent(theirs)))
 }
