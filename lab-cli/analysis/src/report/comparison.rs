@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use crate::{
-    judge::compare::words::{chance, in_words},
+    judge::compare::words::{chance, in_words, metric_in_words},
     summary::{Comparison, RunSummary},
-    text::scrubbed,
+    text::{percent, scrubbed, table::Table},
 };
 
 /// The table of a run with several blocks; nothing for one block, which decides nothing.
@@ -30,6 +30,19 @@ pub(super) fn table(summary: &RunSummary) -> String {
             writeln!(text, "  {:14} {}, {}", scrubbed(&comparison.policy), in_words(comparison), chance(comparison));
     }
     text
+}
+
+/// These comparisons, a row each.
+pub(super) fn rows(comparisons: &[&Comparison]) -> Table {
+    let mut table = Table::new(&["metric", "phase", "arm", "baseline", "result", "p", "margin", "blocks"], 5..);
+    for found in comparisons {
+        let Comparison { metric, phase, policy, baseline, primary, blocks, margin, .. } = found;
+        let metric = metric_in_words(metric) + if *primary { "" } else { " (secondary)" };
+        let p = chance(found).trim_start_matches("p ").to_owned();
+        let [phase, policy, baseline] = [phase, policy, baseline].map(Clone::clone);
+        table.row([metric, phase, policy, baseline, in_words(found), p, percent(*margin), blocks.to_string()]);
+    }
+    table
 }
 
 /// End of a comparison that ran until it was decided; nothing where the number of blocks was fixed.

@@ -5,15 +5,13 @@ use std::fmt::Write as _;
 use super::{
     REFUSALS, RunFiles,
     cautions::cautions,
-    identical,
+    comparison, identical,
     percentiles::{OF_ALL, any_not_served, p90_of_all, percentiles},
     refusals, replayed,
 };
 use crate::{
     answer::{no_conclusion, table},
-    judge::compare::words::{chance, in_words},
     recommend::{self, Recommendation},
-    summary::Comparison,
     text::{percent, rate, scrubbed, table::Table},
 };
 
@@ -51,7 +49,7 @@ pub fn document(run: &RunFiles) -> String {
     }
     thresholds(run, &mut text);
     let all: [(&str, TableOf); 4] = [
-        ("Comparisons with the baseline", verdicts),
+        ("Comparisons with the baseline", |run| comparison::rows(&run.verdicts())),
         ("Every run of every arm, by phase", figures),
         ("Why requests were refused", reasons),
         ("What became of recorded requests", recording),
@@ -106,21 +104,6 @@ fn folded(title: &str, table: &Table, text: &mut String) {
     let _ = writeln!(text, "<details><summary>{title}</summary>\n");
     put(table, text);
     text.push_str("\n</details>\n\n");
-}
-
-fn verdicts(run: &RunFiles) -> Table {
-    let mut table = Table::new(&["metric", "phase", "arm", "baseline", "result", "p", "blocks"], 5..);
-    for comparison in run.verdicts() {
-        let Comparison { metric, phase, policy, baseline, primary, blocks, .. } = comparison;
-        let rank = if *primary { "" } else { " (secondary)" };
-        let p = chance(comparison);
-        let p = p.trim_start_matches("p ");
-        table.row(
-            [&format!("{metric}{rank}"), phase, policy, baseline, &in_words(comparison), p, &blocks.to_string()]
-                .map(str::to_owned),
-        );
-    }
-    table
 }
 
 fn thresholds(run: &RunFiles, text: &mut String) {
@@ -237,11 +220,8 @@ mod tests {
         for comparison in &mut seven.summary.comparisons {
             comparison.blocks = 7;
         }
-        assert!(
-            document(&seven).contains("| goodput\\_per\\_s | spike | seda | none | \\~ x2.50 |"),
-            "{}",
-            document(&seven)
-        );
+        let text = document(&seven);
+        assert!(text.contains("| goodput | spike | seda | none | \\~ x2.50 |"), "{text}");
     }
 
     #[test]

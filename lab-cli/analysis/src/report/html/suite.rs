@@ -9,7 +9,7 @@ use super::{
 use crate::{
     report::suite::{SCORE, left_out, marks, recovery, run, share},
     suite::{SuiteCell, SuiteMatrix, SuiteRow},
-    text::{table::Table, time},
+    text::{counted, table::Table, time},
 };
 
 /// Shades of scores that are not good.
@@ -22,7 +22,7 @@ pub fn document(matrix: &SuiteMatrix) -> String {
     let body = html! {
         header {
             h1 { "The suite" }
-            p { (run(matrix).count()) " policies in " (matrix.scenarios.len()) " scenarios, " (matrix.repeat) " runs of each in virtual time." }
+            p { (run(matrix).count()) " policies in " (matrix.scenarios.len()) " scenarios, " (counted(matrix.repeat as usize, "run")) " of each in virtual time." }
             p.small { (SCORE) " Lab " (shown(&matrix.lab)) "." }
         }
         main {

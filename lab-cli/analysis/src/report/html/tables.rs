@@ -4,9 +4,8 @@ use maud::{Markup, html};
 
 use super::markup::{head, shown, wide};
 use crate::{
-    judge::compare::words::{chance, in_words},
     report::{
-        REFUSALS, RunFiles,
+        REFUSALS, RunFiles, comparison,
         percentiles::{OF_ALL, p90_of_all, percentiles},
         processes, read_and_difference, refusals, replay_lag, replayed,
     },
@@ -16,8 +15,6 @@ use crate::{
 
 /// Blocks that are listed one by one.
 pub(super) const BLOCKS: u32 = 10;
-
-const HEADS: [&str; 9] = ["metric", "phase", "arm", "baseline", "result", "verdict", "p", "margin", "blocks"];
 
 /// Table of the comparisons.
 pub fn comparison(run: &RunFiles) -> Markup {
@@ -41,21 +38,7 @@ pub fn comparison(run: &RunFiles) -> Markup {
                     "Each arm gives one value a block. Paired within blocks, exact sign-flip test, adjusted over the arms by the largest of all (joint flips, step-down) without those of hindsight, which nobody can choose; \
                      the effect is that of Hodges and Lehmann, with its 95 % interval. ~ means undecided."
                 }
-                details.part { summary { "All metrics, with p values and margins" } div.wide { table {
-                    caption { "Each arm against the baseline" }
-                    (head(&Table::new(&HEADS, 6..)))
-                    tbody { @for found in verdicts { tr {
-                        th scope="row" { (shown(&found.metric)) @if !found.primary { " (secondary)" } }
-                        td { (shown(&found.phase)) }
-                        td { (shown(&found.policy)) }
-                        td { (shown(&found.baseline)) }
-                        td { (shown(&in_words(found))) }
-                        td.(found.verdict.word()) { (found.verdict.word()) }
-                        td.n { (chance(found).trim_start_matches("p ")) }
-                        td.n { (percent(found.margin)) }
-                        td.n { (found.blocks) }
-                    } } }
-                } } }
+                details.part { summary { "All metrics, with p values and margins" } (wide("Each arm against the baseline", &comparison::rows(&verdicts))) }
             }
         }
     }
