@@ -32,7 +32,7 @@ pub(super) fn table(summary: &RunSummary) -> String {
     text
 }
 
-/// These comparisons, a row each.
+/// Rows of these comparisons, of whatever metric and arm.
 pub(super) fn rows(comparisons: &[&Comparison]) -> Table {
     let mut table = Table::new(&["metric", "phase", "arm", "baseline", "result", "p", "margin", "blocks"], 5..);
     for found in comparisons {

@@ -36,7 +36,7 @@ impl Verdicts {
         deciding(self.comparisons.iter().map(|found| &found.comparison))
     }
 
-    /// Each contest: its name, and a row for each metric, the one that decides first.
+    /// Contests by name, each with a row for each metric, the one that decides first.
     pub fn contests(&self) -> impl Iterator<Item = (String, Table)> {
         let of_a_metric = |one: &Across, next: &Across| one.comparison.metric == next.comparison.metric;
         let contests = self.comparisons.chunk_by(of_a_metric).next().map_or(0, <[_]>::len);

@@ -186,16 +186,19 @@ fn of_all(text: &mut String, times: &Times) {
 
 /// Writes the service's own times: without the wait until a late request was sent, or for a connection.
 fn from_the_send(text: &mut String, times: &Times) {
-    let shown = |value: Option<f64>, bound: Option<f64>| match (value, bound) {
-        (Some(value), _) => format!("{value:.3}"),
-        (None, Some(bound)) => format!(">= {bound:.0}"),
-        (None, None) => "-".to_owned(),
-    };
-    let (p50, p99) = (shown(times.p50, times.p50_at_least), shown(times.p99, times.p99_at_least));
+    let (p50, p99) = (shown(times.p50, times.p50_at_least, 3), shown(times.p99, times.p99_at_least, 3));
     if p50 == "-" {
         return;
     }
     let _ = writeln!(text, "  from the actual send, ms: p50 {p50}, p99 {p99}");
+}
+
+fn shown(value: Option<f64>, bound: Option<f64>, decimals: usize) -> String {
+    match (value, bound) {
+        (Some(value), _) => format!("{value:.decimals$}"),
+        (None, Some(bound)) => format!(">= {bound:.0}"),
+        (None, None) => "-".to_owned(),
+    }
 }
 
 /// Writes the times of connection setup, TLS included.
@@ -217,11 +220,6 @@ fn steps(text: &mut String, steps: &[PhaseSummary]) {
     );
     for step in steps {
         let found = &step.measured;
-        let shown = |value: Option<f64>, bound: Option<f64>| match (value, bound) {
-            (Some(value), _) => format!("{value:.1}"),
-            (None, Some(bound)) => format!(">={bound:.0}"),
-            (None, None) => "-".to_owned(),
-        };
         let times = &found.response_time_ms;
         let (late, lost) = (found.served_late, found.planned - found.served - found.served_late);
         let _ = writeln!(
@@ -230,8 +228,8 @@ fn steps(text: &mut String, steps: &[PhaseSummary]) {
             step.shown_name(),
             found.offered_per_s,
             found.goodput_per_s,
-            shown(times.p50, times.p50_at_least),
-            shown(times.p99, times.p99_at_least),
+            shown(times.p50, times.p50_at_least, 1),
+            shown(times.p99, times.p99_at_least, 1),
         );
     }
 }

@@ -24,16 +24,18 @@ const FIGURES: [&str; 3] = ["goodput/s", "p99", "rejected"];
 /// The section.
 pub fn section(run: &RunFiles) -> Markup {
     let answer = run.answer();
+    let recommended = recommendation(&run.summary).map_or_else(Vec::new, |found| found.lines());
     html! {
         section id="answer" {
+            @if let Some(what) = recommended.first() { p.headline { strong { (shown(what)) } } }
             @if !run.summary.valid { p.headline.invalid { (no_conclusion(&run.summary)) } }
             @if let Some(order) = &answer.order { p.headline { (shown(order)) } }
             @let said = answer.arms.iter().enumerate().filter_map(|(number, arm)| Some((number, arm.sentence.as_ref()?)));
             ul.headline { @for (number, sentence) in said { li { (swatch(number)) span { (shown(sentence)) } } } }
             @if !answer.columns.is_empty() { (table(&answer, &run.summary)) }
-            @if let Some(recommended) = recommendation(&run.summary) {
+            @if !recommended.is_empty() {
                 h3 { "Recommendation" }
-                ul { @for line in recommended.lines() { li { (shown(&line)) } } }
+                ul { @for line in &recommended { li { (shown(line)) } } }
             }
         }
     }
