@@ -28,10 +28,11 @@ use super::{
 };
 
 table! {
-    /// Keys that the lab takes out of an arm's settings; the rest are the policy's.
-    pub(super) struct ArmKeys as "ArmSettings" {
-        label: Option<String> = by::<String, _>(label).key("as").otherwise("the policy's name"), "The arm's name in tables and thresholds: letters, digits, - and _";
-        place: Option<Seat> = choice::<_, String>(PLACES).otherwise("the policy's own"), "Where the policy is: at the listener, before the whole service, or at one or each stage";
+    /// Settings of the lab beside those of the policy ([policies.md](policies.md)). A policy's own parameter of the
+    /// same name comes first.
+    pub(super) struct ArmKeys as "ArmSettings" for ArmPlan {
+        label: String = by::<String, _>(label).key("as").otherwise("the policy's name"), "The arm's name in tables and thresholds: letters, digits, - and _";
+        place = choice::<_, String>(PLACES).otherwise("the policy's own"), "Where the policy is: at the listener, before the whole service, or at one or each stage";
         on_refuse: Option<OnRefuse> = by::<OnRefuseKey, _>(on_refuse).otherwise("as in `target`"), "As in `target`, for this arm alone";
         backlog: Option<u32> = count(1..=65_535).otherwise("as in `target`").example("128"), "Length of the kernel's listen queue. For `connections` it is the policy's own parameter";
         client: Option<ClientPolicy> = by::<Policy, _>(client_key).otherwise("as in `users`"), "A policy on the users' own side";
@@ -39,8 +40,9 @@ table! {
         calls = free::<CallChanges>(), "What differs in all calls between services";
         balancer: Option<Balancer> = choice::<_, String>(BALANCERS).otherwise("as each service has it"), "Which task gets a request, in all services of a tree";
         jitter: Option<Duration> = time(Duration::ZERO..=Duration::from_secs(3600)).otherwise("that of `virtual.link`").example("20ms"), "In virtual time: the largest additional delay of a message of this arm's users, drawn uniformly";
-        direct: Option<bool> = flag().otherwise("false"), "own: users of this arm bypass the lab's proxy";
+        direct: bool = flag().or(false), "own: users of this arm bypass the lab's proxy";
         target = free::<serde_json::Value>(), "What differs in the service: keys of `target`, each in place of the experiment's. Keys that all arms share are excluded. For a policy with a parameter `target`: only if it is a table";
+        ..ArmPlan::none()
     }
 }
 
@@ -109,10 +111,8 @@ fn arm(node: &Node, base: Option<Base<'_>>, problems: &Problems) -> Option<ArmPl
     let app = base.map(|base| &base.target.app);
     let (name, settings) = policy_and_settings(node, "arms", problems)?;
     let path = join("arms", name);
-    let policy = PolicySpec { name: name.to_owned(), place: None, settings: Settings::new() };
-    let mut arm = ArmPlan { label: name.to_owned(), policy, ..ArmPlan::none() };
     let (lab, mut own) = parted(settings, &path, problems, |entry| is_the_labs(entry, name))?;
-    lab_keys(&mut arm, &Fields::of_table::<ArmKeys>(&lab, &path, problems)?, base);
+    let mut arm = lab_keys(name, &Fields::of_table::<ArmKeys>(&lab, &path, problems)?, base);
     if let Some((policy, known)) = hindsight(name, &mut own, tree_of(base), &node.place, &path, problems) {
         (arm.policy.name, arm.hindsight) = (policy, Some(known));
     }
@@ -163,27 +163,22 @@ fn in_target(place: Seat) -> bool {
 }
 
 fn tree_of(base: Option<Base<'_>>) -> Option<&Tree> {
-    base.and_then(|base| if let AppPlan::Tree(tree) = &base.target.app { Some(tree) } else { None })
+    base.and_then(|base| base.target.app.tree())
 }
 
-fn lab_keys(arm: &mut ArmPlan, fields: &Fields<'_>, base: Option<Base<'_>>) {
-    let ArmKeys { label, place, on_refuse, backlog, client, balancer, jitter, direct } = ArmKeys::read(fields);
-    if let Some(label) = label {
-        arm.label = label;
+fn lab_keys(name: &str, fields: &Fields<'_>, base: Option<Base<'_>>) -> ArmPlan {
+    let mut arm = ArmKeys::read(fields);
+    if arm.label.is_empty() {
+        name.clone_into(&mut arm.label);
     }
-    arm.policy.place = place;
-    (arm.on_refuse, arm.backlog, arm.client, arm.balancer) = (on_refuse, backlog, client, balancer);
-    arm.jitter = jitter;
+    arm.policy = PolicySpec { name: name.to_owned(), place: fields.choice("place", PLACES), settings: Settings::new() };
     let problems = fields.problems();
     if let (Some(node), Some(base)) = (fields.node("target"), base) {
         arm.own_target = own_target(node, base, &fields.path("target"), problems);
     }
     let misplaced = |key: &str, hint: &str| fields.problem(key, "does not belong to this target", hint);
-    match direct {
-        Some(_) if !base.is_none_or(|base| matches!(base.target.app, AppPlan::Own(_))) => {
-            misplaced("direct", "it is about a service of your own: target.url, or target.command");
-        }
-        direct => arm.direct = direct.unwrap_or(false),
+    if fields.node("direct").is_some() && !base.is_none_or(|base| matches!(base.target.app, AppPlan::Own(_))) {
+        misplaced("direct", "it is about a service of your own: target.url, or target.command");
     }
     let tree = tree_of(base);
     for key in ["services", "calls", "balancer"] {
@@ -193,21 +188,22 @@ fn lab_keys(arm: &mut ArmPlan, fields: &Fields<'_>, base: Option<Base<'_>>) {
             "services" => arm.services = tree::policies(node, &fields.path(key), tree, problems),
             "balancer" => {
                 let mut services = tree.iter().flat_map(|tree| &tree.services);
-                let wrong = services.find_map(|service| tree::deaf(balancer?, service.per));
+                let wrong = services.find_map(|service| tree::deaf(arm.balancer?, service.per));
                 wrong.into_iter().for_each(|(message, hint)| fields.problem(key, message, hint));
             }
             _ => arm.calls = fields.table::<CallChanges>(key).unwrap_or_default(),
         }
     }
+    arm
 }
 
-fn label(fields: &Fields<'_>, key: &str) -> Option<String> {
-    let label = fields.text(key)?;
+fn label(fields: &Fields<'_>, key: &str) -> String {
+    let Some(label) = fields.text(key) else { return String::new() };
     let can_name = label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') && !label.is_empty();
     if !can_name {
         fields.problem(key, "is not a valid arm name", "letters, digits, - and _");
     }
-    can_name.then_some(label)
+    if can_name { label } else { String::new() }
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ const WHEN_REFUSED: &[(&str, WhenRefused)] = &[
 ];
 
 table! {
-    /// Calls on behalf of each request.
+    /// A call is the name of a service, or a table.
     pub(super) struct CallKeys as "Call" for CallSpec {
         to = free::<String>().required(), "The service to call";
         times: u32 = count(1..=1000).or(1), "Calls for each request";
@@ -40,13 +40,13 @@ table! {
         ..CallSpec::to("")
     }
 
-    /// The way between two services. Nothing is lost there.
+    /// The way to the called service. Nothing is lost there.
     pub(super) struct CallLinkKeys as "CallLink" for CallLink {
         delay: Duration = time(WAYS).wanted("40ms").filled(), "One-way delay";
         jitter: Duration = time(WAYS).or(Duration::ZERO).example("10ms"), "Largest additional delay of a call or its answer, drawn uniformly";
     }
 
-    /// What an arm changes of all calls.
+    /// What is different about all calls of a tree; the rest is as each call has it.
     #[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
     pub struct CallChanges as "CallChanges" {
         attempts: Option<u8> = count(1..=100), "Most attempts of a call, including the first";

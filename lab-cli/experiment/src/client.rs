@@ -21,12 +21,12 @@ const MAX_GROUP: u32 = 2_000_000;
 const SCOPE_HINT: &str = "all, user, or {group: 50}";
 
 table! {
-    /// Keys of a policy on the users' side that the lab takes out of its settings.
+    /// Settings of the lab beside those of the policy ([policies on the users' side](#policies-on-the-users-side)).
     pub(super) struct ClientKeys as "ClientSettings" {
         scope: Option<ClientScope> = by::<Scope, _>(scope).otherwise("`all`").example("{group: 50}"), "The users that share the policy and its state: `all`, `user` (each has its own), or `{group: 50}`";
     }
 
-    /// `{group: …}`
+    /// Users that share a policy.
     pub(super) struct GroupKeys as "UserGroup" {
         group: Option<u32> = count(1..=MAX_GROUP).wanted("50"), "Users that are present at the same time and share one policy";
     }
@@ -76,7 +76,7 @@ fn scope(fields: &Fields<'_>, key: &str) -> Option<ClientScope> {
             fields.problem(key, format!("{word:?} is not known here"), hint);
         }
         Value::Table(_) => return fields.table::<GroupKeys>(key)?.group.map(ClientScope::Group),
-        other => fields.problem(key, format!("unexpected {}", other.shown()), SCOPE_HINT),
+        other => fields.problem(key, other.unexpected(), SCOPE_HINT),
     }
     None
 }
@@ -103,7 +103,7 @@ fn named(node: &Node) -> Result<Criticality, (String, String)> {
         Value::Text(name) => {
             Criticality::named(name).ok_or_else(|| (format!("{name:?} is not known here"), suggestion(name, &names)))
         }
-        other => Err((format!("unexpected {}", other.shown()), format!("one of: {}", names.join(", ")))),
+        other => Err((other.unexpected(), format!("one of: {}", names.join(", ")))),
     }
 }
 
@@ -115,13 +115,7 @@ pub fn by_class<T>(
     read: impl Fn(&Node) -> Result<T, (String, String)>,
 ) -> BTreeMap<Class, T> {
     let mut found = BTreeMap::new();
-    let Some(node) = fields.node(key) else { return found };
-    let Value::Table(entries) = &node.value else {
-        let hint = format!("write it by class: {key}: {example}");
-        fields.problem(key, format!("expected a table, got {}", node.value.shown()), hint);
-        return found;
-    };
-    for Entry { key: class, place, node } in entries {
+    for Entry { key: class, place, node } in fields.entries(key, &format!("write it by class: {key}: {example}")) {
         let path = join(&fields.path(key), class);
         let Ok(class) = class.parse() else {
             fields.problems().add(place, &path, "is not a class", "0 to 255");

@@ -11,7 +11,7 @@ const MEMORY: RangeInclusive<u64> = 0..=1_000_000_000_000;
 const RESTART: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(3600);
 
 table! {
-    /// What things cost, where it is not as in the plant file: times of a whole core.
+    /// CPU times of a whole core, and memory. Nothing costs anything at an emulated server unless it is given here.
     #[derive(Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
     pub struct CostChanges as "Costs" {
         accept_ms: Option<f64> = cost().key("accept"), "CPU time to accept a connection";

@@ -32,7 +32,7 @@ const TAKEN: [&str; 13] = [
 const SERIES: &str = "write queue: app_queue_depth, or db: 'pool_in_use{pool=\"db\"}'";
 
 table! {
-    /// Metrics that a service exports.
+    /// What a service of your own exports ([your service](your-service.md#3-run-it)).
     #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
     pub struct ExportedMetrics as "Metrics" {
         url: String = by::<String, _>(url).otherwise("/metrics").example("http://127.0.0.1:9100/metrics"), "Where the service exports them in Prometheus's text format: a path of the service, or a URL. It is asked once a second";
@@ -161,7 +161,7 @@ fn url(fields: &Fields<'_>, key: &str) -> String {
 fn series(fields: &Fields<'_>, key: &str) -> BTreeMap<String, MetricSeries> {
     let Some(node) = fields.wanted(key, "{queue: app_queue_depth}") else { return BTreeMap::new() };
     let Value::Table(entries) = &node.value else {
-        fields.problem(key, format!("unexpected {}", node.value.shown()), SERIES);
+        fields.problem(key, node.value.unexpected(), SERIES);
         return BTreeMap::new();
     };
     if entries.is_empty() || entries.len() > MOST {
@@ -172,24 +172,18 @@ fn series(fields: &Fields<'_>, key: &str) -> BTreeMap<String, MetricSeries> {
         let (name, at) = (&entry.key, join(key, &entry.key));
         let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(is_word) {
-            fields.problem(
-                &at,
-                format!("{name:?} is no name of a gauge"),
-                "small letters, digits and _: queue, hits_per_s",
-            );
+            let hint = "small letters, digits and _: queue, hits_per_s";
+            fields.problem(&at, format!("{name:?} is no name of a gauge"), hint);
         } else if TAKEN.contains(&name.as_str()) {
-            fields.problem(
-                &at,
-                format!("{name} is the name of what the lab counts, or a policy decides"),
-                format!("call it app_{name}"),
-            );
+            let message = format!("{name} is the name of what the lab counts, or a policy decides");
+            fields.problem(&at, message, format!("call it app_{name}"));
         }
         match &entry.node.value {
             Value::Text(text) => match text.parse() {
                 Ok(series) => _ = found.insert(name.clone(), series),
                 Err(problem) => fields.problem(&at, problem, SERIES),
             },
-            other => fields.problem(&at, format!("unexpected {}", other.shown()), SERIES),
+            other => fields.problem(&at, other.unexpected(), SERIES),
         }
     }
     found

@@ -7,7 +7,7 @@ use controllers::catalogue::parse_time;
 
 use super::{
     problem::{Place, Problems},
-    raw::{Node, Value},
+    raw::{Entry, Node, Value},
 };
 
 /// A table that is being read.
@@ -171,6 +171,23 @@ impl<'a> Fields<'a> {
     /// A table of its own.
     pub fn fields(&self, key: &str, known: &[&str]) -> Option<Self> {
         Self::of(self.node(key)?, &self.path(key), known, self.problems)
+    }
+
+    /// The table under a key, whose own keys are free.
+    pub fn inside(&self, key: &str) -> Option<Self> {
+        Some(Self::unchecked(self.node(key)?, &self.path(key), self.problems))
+    }
+
+    /// Entries of the table under a key; anything else there is a problem.
+    pub fn entries(&self, key: &str, hint: &str) -> &'a [Entry] {
+        match self.node(key).map(|node| &node.value) {
+            None => &[],
+            Some(Value::Table(entries)) => entries,
+            Some(other) => {
+                self.problem(key, format!("expected a table, got {}", other.shown()), hint);
+                &[]
+            }
+        }
     }
 
     /// The same table with nothing written in it.

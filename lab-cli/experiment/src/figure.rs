@@ -28,7 +28,7 @@ const OVERS: &[(&str, Over)] = &[
 ];
 
 table! {
-    /// What is drawn of the result, by `lab reproduce`.
+    /// What `lab reproduce` draws ([figures](#figures)).
     pub(super) struct FigureKeys as "Figure" for FigurePlan {
         over: Over = first_of(OVERS), "The horizontal axis: phases by name (bars), their planned load, time, request types or arms (bars)";
         across: Option<String> = text().otherwise("what goes to the right"), "Label of the horizontal axis";
@@ -44,7 +44,7 @@ table! {
         ..FigurePlan::default()
     }
 
-    /// A panel of a figure.
+    /// One panel.
     pub(super) struct PanelKeys as "Panel" for PanelPlan {
         title: String = text().wanted("90th percentile of response times").filled(), "What is drawn, without its unit";
         unit: String = text().filled(), "Unit of the vertical axis. Times are drawn in seconds and have none here";
@@ -59,7 +59,7 @@ table! {
         ..PanelPlan::default()
     }
 
-    /// A curve of the paper.
+    /// One curve of the paper.
     pub(super) struct PaperCurveKeys as "PaperCurve" {
         name: Option<String> = text().wanted("paper, no control (digitised)"), "Its name, with the source of its numbers";
         beside: Option<String> = text(), "The line of the legend whose colour the curve has";
@@ -81,11 +81,8 @@ pub fn figure(fields: &Fields<'_>, names: &KnownNames<'_>) -> Option<FigurePlan>
     let mut plan = FigureKeys::read(&inner);
     let FigurePlan { over, log, scatter, cubic, skip, .. } = plan;
     if ((skip / STEP).round() * STEP - skip).abs() > 1e-9 {
-        inner.problem(
-            "skip",
-            format!("{skip} is not a multiple of {STEP}"),
-            "parts of phases are kept in steps of 5 %",
-        );
+        let message = format!("{skip} is not a multiple of {STEP}");
+        inner.problem("skip", message, "parts of phases are kept in steps of 5 %");
     }
     if over == Over::Time && skip > 0.0 {
         inner.problem("skip", "over time nothing is left out", "leave skip out");
@@ -173,23 +170,15 @@ fn panel(fields: &Fields<'_>, figure: &FigurePlan, names: &KnownNames<'_>) -> Op
 
 /// Numbers of the paper, each with a measure of ours. `times`: the panel is of times.
 fn printed(fields: &Fields<'_>, times: bool, names: &KnownNames<'_>) -> BTreeMap<String, String> {
-    let example = "{mean of the spike: seda.spike.gauge.users.p90_ms.mean == 0.6s}";
-    let written = match fields.node("printed").map(|node| &node.value) {
-        None => return BTreeMap::new(),
-        Some(Value::Table(entries)) => entries,
-        Some(other) => {
-            fields.problem("printed", format!("unexpected {}", other.shown()), format!("for example {example}"));
-            return BTreeMap::new();
-        }
-    };
+    let hint = "for example {mean of the spike: seda.spike.gauge.users.p90_ms.mean == 0.6s}";
     let path = fields.path("printed");
     let mut printed = BTreeMap::new();
-    for entry in written {
+    for entry in fields.entries("printed", hint) {
         let problem = |message: &str, hint: &str| fields.problems().add(&entry.node.place, &path, message, hint);
         match parsed(&entry.node, &path, fields.problems(), names) {
             None => {}
             Some((_, threshold)) if !threshold.is_equation() => {
-                problem("no equation with a number", &format!("for example {example}"));
+                problem("no equation with a number", hint);
             }
             Some((_, threshold)) if threshold.is_of_time() != times => {
                 problem("times and plain numbers do not share a panel", "move it to another panel");
@@ -205,7 +194,7 @@ fn limit(fields: &Fields<'_>) -> Option<Limit> {
     let node = fields.node("limit")?;
     match pairs(node).as_deref() {
         Some([(name, at)]) => Some(Limit { name: name.clone(), at: *at }),
-        _ => fields.wrong("limit", format!("unexpected {}", node.value.shown()), "a name and a number: {target: 10}"),
+        _ => fields.wrong("limit", node.value.unexpected(), "a name and a number: {target: 10}"),
     }
 }
 
@@ -229,7 +218,7 @@ fn measures(fields: &Fields<'_>, key: &str, over: Over, names: &KnownNames<'_>) 
         _ => Vec::new(),
     };
     if written.is_empty() {
-        fields.problem(key, format!("unexpected {}", node.value.shown()), format!("for example {example}"));
+        fields.problem(key, node.value.unexpected(), format!("for example {example}"));
     }
     let mut plans = Vec::new();
     for (name, node) in written {

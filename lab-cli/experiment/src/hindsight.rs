@@ -84,7 +84,7 @@ fn costs(bounded: &Bounded, own: &mut Vec<&Entry>, path: &str, problems: &Proble
 }
 
 table! {
-    /// Keys of `best-static`; others are settings of the policy whose limit is looked for.
+    /// Other keys are settings of the policy whose limit is searched for ([two bounds](#two-arms-that-know-more)).
     pub(super) struct BestStaticKeys as "BestStaticSettings" {
         of: Option<String> = by::<String, _>(of).otherwise("`concurrency`").example("queue-length"), "The policy whose limit is searched for: any with a parameter `max`";
         most: u32 = count(1..=65_536).or(512).example("256"), "The highest limit tried";

@@ -50,6 +50,7 @@ macro_rules! table {
     ) => {
         impl $crate::keys::Table for $name {
             type Value = $of;
+            const ABOUT: &'static str = $about;
 
             fn rows() -> Vec<$crate::keys::Row> {
                 use $crate::keys::{Declaration, of_type};
@@ -65,7 +66,7 @@ macro_rules! table {
             }
         }
 
-        $crate::keys::shapes!(@of $name as $title = |generator| $crate::keys::schema(&<Self as $crate::keys::Table>::rows(), $about, generator));
+        $crate::keys::shapes!(@of $name as $title = |generator| $crate::keys::schema(&<Self as $crate::keys::Table>::rows(), <Self as $crate::keys::Table>::ABOUT, generator));
     };
 }
 pub(crate) use table;

@@ -4,16 +4,13 @@
 //! Files are read, and nothing else is done: no clock, no process, no network (`clippy.toml` beside this crate enforces it).
 
 pub mod arms;
-mod autoscale;
 mod calls;
-mod classes;
 mod client;
 mod combinations;
 mod costs;
 mod exported_metrics;
 pub mod fields;
 mod figure;
-mod generation;
 pub mod hindsight;
 mod keys;
 pub mod library;

@@ -24,7 +24,7 @@ const PERIODS: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration:
 const MAX_USERS: u32 = 2_000_000;
 
 table! {
-    /// A stretch of load: one of `users`, `sessions`, `requests`, or several `loads`.
+    /// A phase has one of `users`, `sessions`, `requests` and `loads`.
     pub(super) struct PhaseKeys as "Phase" {
         name: Option<String> = text().otherwise("phase0, phase1, …"), "Name: letters, digits, - and _";
         duration: Option<Duration> = time(Duration::from_millis(100)..=Duration::from_secs(24 * 3600)).wanted("30s").key("for"), "Length of the phase";
@@ -35,7 +35,8 @@ table! {
         steady: Option<bool> = flag().otherwise("true if its load stays the same for a minute or more"), "Whether its figures are read as those of a steady state; see [validity.md](validity.md)";
     }
 
-    /// One of a phase's loads: one of `users`, `sessions`, `requests`, `idle`, `checks` and `churn`.
+    /// A load has one of `users`, `sessions`, `requests`, `idle`, `checks` and `churn` ([connections and health
+    /// checks](#connections-and-health-checks)).
     pub(super) struct LoadKeys as "Load" {
         planned = keys_of::<PlannedKeys>("");
         background = keys_of::<BackgroundKeys>("");
@@ -59,13 +60,13 @@ table! {
         ask: bool = flag().or(false), "churn: send a health check on each";
     }
 
-    /// From so many users to so many.
+    /// A number that changes linearly over a phase.
     pub(super) struct UsersSpan as "UsersSpan" {
         from: Option<u32> = count(0..=MAX_USERS).wanted("3"), "At the start of the phase";
         to: Option<u32> = count(0..=MAX_USERS).wanted("1000"), "At its end";
     }
 
-    /// From one rate to another.
+    /// A rate that changes linearly over a phase.
     pub(super) struct RateSpan as "RateSpan" {
         from: Option<Rate> = by::<String, _>(rate_of).required(), "At the start of the phase: `10/s`, `0.5x`";
         to: Option<Rate> = by::<String, _>(rate_of).required(), "At its end";
@@ -91,7 +92,8 @@ table! {
 }
 
 table! {
-    /// Poisson arrivals whose rate switches between two multiples of its mean, after exponential times.
+    /// Arrivals in bursts: Poisson, with a rate that switches between two multiples of its mean after exponential
+    /// times.
     pub(super) struct BurstKeys as "Burst" {
         peak: Option<f64> = number(1.0..=1e6).wanted("3"), "Multiple of the mean rate while it is on, at most (on + off) / on. While it is off the rate is what keeps the mean";
         on: Option<Duration> = time(TIMES).wanted("2s"), "Mean time on";
@@ -142,14 +144,8 @@ type UsersCount = Either<u32, String>;
 pub(super) fn phases(fields: &Fields<'_>, trace: Option<&Recording>) -> Vec<PhasePlan> {
     let nodes = fields.list("phases");
     if let (true, Some(trace)) = (nodes.is_empty(), trace) {
-        let (name, duration) = ("replay".to_owned(), trace.lasts().max(Duration::from_millis(100)));
-        return vec![PhasePlan {
-            name,
-            duration,
-            fresh_policy: false,
-            steady: Some(false),
-            loads: vec![LoadStream::Replay],
-        }];
+        let duration = trace.lasts().max(Duration::from_millis(100));
+        return vec![PhasePlan::of_load("replay", duration, LoadStream::Replay)];
     }
     if nodes.is_empty() && fields.node("trace").is_none() {
         fields.missing("phases", "[{name: spike, users: 1000, for: 30s}]");
@@ -167,7 +163,12 @@ pub(super) fn phases(fields: &Fields<'_>, trace: Option<&Recording>) -> Vec<Phas
             inner.problem("name", format!("there are two phases called {name:?}"), "give each its own name");
         }
         let loads = match inner.node("loads") {
-            None if trace.is_some() && !says_who(&inner) => vec![LoadStream::Replay],
+            // A phase without a load of its own takes the recording's.
+            None if trace.is_some()
+                && ["users", "sessions", "requests"].iter().all(|key| inner.node(key).is_none()) =>
+            {
+                vec![LoadStream::Replay]
+            }
             None => load(&inner).into_iter().collect(),
             Some(_) => {
                 let path = join(&path, "loads");
@@ -180,11 +181,6 @@ pub(super) fn phases(fields: &Fields<'_>, trace: Option<&Recording>) -> Vec<Phas
         }
     }
     phases
-}
-
-/// True if a phase has a load of its own; without one it takes the recording's.
-fn says_who(phase: &Fields<'_>) -> bool {
-    ["users", "sessions", "requests"].into_iter().any(|key| phase.node(key).is_some())
 }
 
 /// `users: 3`, `users: {from: 3, to: 100}`, `requests: 100/s`, `sessions: {from: 1/s, to: 5/s}`.
@@ -253,7 +249,7 @@ fn load(fields: &Fields<'_>) -> Option<LoadStream> {
 fn sine(fields: &Fields<'_>) -> Option<(Rate, Rate, Duration)> {
     let within = Fields::of_table::<WaveKeys>(fields.node("requests")?, &fields.path("requests"), fields.problems())?;
     let SineKeys { mean, amplitude, period } = WaveKeys::read(&within).sine?;
-    let of_sine = Fields::unchecked(within.node("sine")?, &within.path("sine"), fields.problems());
+    let of_sine = within.inside("sine")?;
     let (Some(mean), Some(amplitude)) = (mean, amplitude) else {
         let key = if mean.is_none() { "mean" } else { "amplitude" };
         return of_sine.wrong(key, "expected a rate", "for example {mean: 0.9x, amplitude: 0.6x, period: 10m}");

@@ -6,7 +6,7 @@ use service_core::mail::CorpusSpec;
 use super::keys::{choice, count, table};
 
 table! {
-    /// Whose mail.
+    /// The generated mail of `arashi`.
     #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Mail as "Mail" {
         folders = choice::<_, String>(&[("generated", ())]), "Source of the folders";

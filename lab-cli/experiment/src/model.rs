@@ -64,7 +64,7 @@ pub(super) fn model(
         (workloads::mail::arashi(), None)
     } else {
         let path = fields.file("model").unwrap_or_else(|| PathBuf::from(&name));
-        match read_model(&path) {
+        match named_file::read(&path, traces::UserModel::from_yaml) {
             Ok(model) => {
                 if let Err(problem) = workloads::mail::check_model(&model) {
                     let hint = "states are Arashi's request types: docs/traces.md";
@@ -89,10 +89,6 @@ pub(super) fn model(
     // A model that was fitted to a trace knows which reading its users had.
     let fitted = model.fitted.as_deref().map(|fitted| fitted.previous_page).unwrap_or_default();
     Some(Model::Mail { model, file, previous_page: previous_page.unwrap_or(fitted) })
-}
-
-fn read_model(path: &std::path::Path) -> Result<traces::UserModel, String> {
-    traces::UserModel::from_yaml(&named_file::text(path)?).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// Notes keys that belong to another model.

@@ -4,6 +4,7 @@
 //! no message: else an experiment could have any file of the machine printed into a log.
 
 use std::{
+    fmt::Display,
     fs::File,
     io::{self, ErrorKind, Read as _},
     path::Path,
@@ -24,6 +25,14 @@ pub fn open(path: &Path) -> Result<File, String> {
         return Err(format!("{}: not a regular file", path.display()));
     }
     File::open(path).map_err(named)
+}
+
+/// What a file holds, read from its text.
+///
+/// # Errors
+/// As [`text`]; and what is wrong with it, with the path.
+pub fn read<T, E: Display>(path: &Path, parse: impl FnOnce(&str) -> Result<T, E>) -> Result<T, String> {
+    parse(&text(path)?).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// Text of a file, at most [`MAX_BYTES`] of it.

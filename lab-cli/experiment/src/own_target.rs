@@ -24,7 +24,7 @@ pub struct Base<'a> {
 /// Reads an arm's `target: {workers: 4}`: its keys replace those of the experiment's target, one by one.
 pub fn own_target(node: &Node, base: Base<'_>, path: &str, problems: &Problems) -> Option<Box<OwnTarget>> {
     let Value::Table(changes) = &node.value else {
-        return problems.wrong(&node.place, path, format!("unexpected {}", node.value.shown()), "write {workers: 4}");
+        return problems.wrong(&node.place, path, node.value.unexpected(), "write {workers: 4}");
     };
     if matches!(base.target.app, AppPlan::Tree(_)) {
         let hint = "change policies (services) or calls";

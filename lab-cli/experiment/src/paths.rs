@@ -26,7 +26,7 @@ use super::{
 };
 
 table! {
-    /// One of several requests.
+    /// One of several requests. The manifest has digests in place of header values and bodies.
     pub(super) struct RequestKeys as "Request" {
         name: Option<String> = text().otherwise("method and path").example("list"), "The request type in tables; several requests may share one";
         path: Option<String> = text().wanted("/items"), "Path and query";
@@ -60,11 +60,8 @@ pub(super) fn paths(fields: &Fields<'_>, key: &str, hosts: &[String]) -> FileReq
             }
         },
         other => {
-            fields.problem(
-                key,
-                format!("unexpected {}", other.shown()),
-                "write [{path: /items, weight: 8}, {path: /buy}], or a file",
-            );
+            let hint = "write [{path: /items, weight: 8}, {path: /buy}], or a file";
+            fields.problem(key, other.unexpected(), hint);
             return FileRequests::default();
         }
     };
@@ -103,25 +100,15 @@ fn one_request(node: &Node, at: &str, problems: &Problems) -> Option<UrlRequest>
 
 /// Reads header lines, `{Accept: application/json}`.
 pub(super) fn headers(fields: &Fields<'_>, key: &str) -> Vec<(String, String)> {
-    let Some(node) = fields.node(key) else { return Vec::new() };
-    let Value::Table(entries) = &node.value else {
-        fields.problem(key, format!("unexpected {}", node.value.shown()), "write {Accept: application/json}");
-        return Vec::new();
-    };
     let mut lines = Vec::new();
-    for entry in entries {
+    for entry in fields.entries(key, "write {Accept: application/json}") {
         let text = match &entry.node.value {
             Value::Text(text) => text.clone(),
             Value::Number(number) => number.to_string(),
             Value::Flag(flag) => flag.to_string(),
             other => {
-                let path = join(&fields.path(key), &entry.key);
-                fields.problems().add(
-                    &entry.node.place,
-                    &path,
-                    format!("unexpected {}", other.shown()),
-                    "a text in one line",
-                );
+                let (path, message) = (join(&fields.path(key), &entry.key), other.unexpected());
+                fields.problems().add(&entry.node.place, &path, message, "a text in one line");
                 continue;
             }
         };

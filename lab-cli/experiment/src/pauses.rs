@@ -16,13 +16,13 @@ pub(super) const PAUSES: RangeInclusive<Duration> = Duration::ZERO..=Duration::f
 const ANY_TIME: RangeInclusive<Duration> = Duration::ZERO..=Duration::MAX;
 
 table! {
-    /// `{uniform: …}`
+    /// Uniform pauses.
     pub(super) struct UniformKeys as "UniformPauses" {
         min: Option<Duration> = time(PAUSES).wanted("5s"), "The shortest pause";
         max: Option<Duration> = time(PAUSES).wanted("10s"), "The longest pause";
     }
 
-    /// `{lognormal: …}`
+    /// Lognormal pauses.
     pub(super) struct LognormalKeys as "LognormalPauses" {
         median: Option<Duration> = time(PAUSES).wanted("5s"), "The median pause";
         sigma: Option<f64> = number(0.0..=5.0).wanted("1"), "Standard deviation of the logarithm";

@@ -1,6 +1,5 @@
 //! An experiment as it is meant: every value checked, every default filled in. Written to the manifest as it is.
 
-mod aa_pairs;
 mod arm;
 mod capacity;
 mod classes;

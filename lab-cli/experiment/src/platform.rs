@@ -18,7 +18,8 @@ const TIMES: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_
 const MINUTES: fn(u64) -> Duration = |minutes| Duration::from_secs(60 * minutes);
 
 table! {
-    /// Cataclysm's control plane: nodes of one pool are the servers and sentries of applications, or free.
+    /// Cataclysm's control plane ([tasks that come and go](#tasks-that-come-and-go)): nodes of one pool are the servers
+    /// and sentries of applications, or free.
     pub(super) struct PlatformKeys as "Platform" for PlatformSpec {
         nodes: u32 = count(2..=100).filled().required(), "Size of the pool. Each service of an application may have a task on each node; a node is one task at a time";
         applications = free::<BTreeMap<String, ApplicationKeys>>().required(), "Applications, by the service that is their servers";
@@ -35,7 +36,7 @@ table! {
         ..PlatformSpec::default()
     }
 
-    /// An application of a platform.
+    /// One application: its sentries and their servers.
     pub(super) struct ApplicationKeys as "Application" {
         sentries = free::<String>().required(), "The service of its sentries; it calls the servers";
         min_servers: u32 = count(1..=100).or(1), "Servers that it always has; it starts with these and one sentry";
@@ -43,7 +44,7 @@ table! {
         sla = free::<Vec<SlaTierKeys>>().otherwise("1 s below 1000/s, 2 s below 10000/s, then 3 s").example("[{below: 100/s, response: 500ms}, {response: 1s}]"), "The contracted response times by arrival rate";
     }
 
-    /// A response time below an arrival rate.
+    /// One tier of the contract.
     pub(super) struct SlaTierKeys as "SlaTier" {
         below = free::<String>().otherwise("any rate"), "The arrival rate at which the next tier begins";
         response: Option<Duration> = time(Duration::from_millis(1)..=Duration::from_secs(3600)).required(), "The response time of admitted requests";

@@ -82,7 +82,7 @@ pub fn parted<'a>(
         return Some((Node { value: Value::Table(Vec::new()), place: Place::Flag(String::new()) }, Vec::new()));
     };
     let Value::Table(entries) = &settings.value else {
-        let message = format!("unexpected {}", settings.value.shown());
+        let message = settings.value.unexpected();
         return problems.wrong(&settings.place, path, message, "write settings as {key: value}");
     };
     let (lab, own): (Vec<&Entry>, _) = entries.iter().partition(|entry| is_the_labs(entry));

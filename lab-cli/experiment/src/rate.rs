@@ -62,7 +62,7 @@ pub(super) fn per_second(fields: &Fields<'_>, key: &str, range: RangeInclusive<f
     let node = fields.node(key)?;
     match rate(node) {
         Some(Rate::PerSecond(rate)) if range.contains(&rate) => Some(rate),
-        _ => fields.wrong(key, format!("unexpected {}", node.value.shown()), hint),
+        _ => fields.wrong(key, node.value.unexpected(), hint),
     }
 }
 

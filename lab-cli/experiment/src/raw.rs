@@ -73,6 +73,11 @@ impl Node {
 
 impl Value {
     /// For messages: what stands there.
+    pub fn unexpected(&self) -> String {
+        format!("unexpected {}", self.shown())
+    }
+
+    /// The same without a word before it.
     pub fn shown(&self) -> String {
         match self {
             Self::Null => "nothing".to_owned(),

@@ -18,7 +18,6 @@ use url::Url;
 
 use super::{
     arms::{self, ArmShape},
-    classes,
     client::by_class,
     combinations,
     fields::Fields,
@@ -39,7 +38,7 @@ use super::{
 const TIMES: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(3600);
 
 table! {
-    /// One experiment.
+    /// Keys at the top level.
     pub(super) struct ExperimentKeys as "Experiment" {
         name = free::<String>().required(), "Names the results folder: letters, digits, - and _";
         about: Option<String> = text(), "One line about the experiment";
@@ -59,7 +58,7 @@ table! {
         figure = free::<FigureKeys>().otherwise("bars by phase").example("{over: load, panels: [{title: goodput, draw: goodput}]}"), "What `lab reproduce` draws";
     }
 
-    /// What a good answer is.
+    /// What goodput counts: an answer that takes longer is late.
     pub(super) struct ObjectiveKeys as "Objective" {
         percentile: f64 = number(1.0..=99.9).or(90.0), "The percentile of response times that the objective is about";
         response_time: Option<Duration> = time(TIMES).wanted("1s"), "Longest response time of a good answer";
@@ -67,7 +66,7 @@ table! {
         classes: BTreeMap<Class, f64> = by::<BTreeMap<String, DurationText>, _>(class_objectives).example("{1: 5s}"), "The same for classes with an objective of their own, by which goodput counts them; policies know the one of all";
     }
 
-    /// How arms are compared: fixed before the run.
+    /// How arms are compared, which is fixed before the run ([comparisons](#arms-and-comparisons)).
     pub(super) struct CompareKeys as "Compare" {
         baseline = free::<String>().otherwise("the first"), "The arm that the others are compared with";
         metric: Option<Metric> = choice::<_, Metric>(METRICS).otherwise("goodput"), "The metric that decides";
@@ -172,7 +171,9 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
     let target = written.and_then(|node| target::target(node, problems));
     let objective = objective(&fields);
     let users = fields.wanted("users", "{model: arashi, phases: [{name: spike, users: 1000, for: 30s}]}");
-    let (accounts, hosts) = (has_accounts(target.as_ref()), hosts_of(target.as_ref()));
+    // Where the target cannot be read, that is its own problem.
+    let accounts = target.as_ref().is_none_or(|target| matches!(target.app, AppPlan::Arashi(_)));
+    let hosts = hosts_of(target.as_ref());
     let users = users.and_then(|node| users::users(node, accounts, &hosts, problems));
     let base = written.zip(target.as_ref()).map(|(node, target)| Base { node, target });
     let mut arms = arms::arms(&fields, base);
@@ -193,7 +194,7 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
         return None;
     };
     if let Some(node) = written {
-        classes::agree(&target, &mut users, node, problems);
+        users::agree(&target, &mut users, node, problems);
     }
     check_service(&target, &users, &fields);
     check_objectives(&class_objectives, &users, &fields);
@@ -243,11 +244,6 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
     Some(experiment)
 }
 
-/// True if users have accounts to sign in with; where the target cannot be read, that is its own problem.
-fn has_accounts(target: Option<&TargetPlan>) -> bool {
-    target.is_none_or(|target| matches!(target.app, AppPlan::Arashi(_)))
-}
-
 /// Names of the target in URLs.
 fn hosts_of(target: Option<&TargetPlan>) -> Vec<String> {
     let Some(target) = target else { return Vec::new() };
@@ -295,7 +291,7 @@ fn class_objectives(fields: &Fields<'_>, key: &str) -> BTreeMap<Class, f64> {
         _ => None,
     };
     let hint = || "a time from 1ms to 1h, with its unit".to_owned();
-    let read = |node: &raw::Node| time(node).ok_or_else(|| (format!("unexpected {}", node.value.shown()), hint()));
+    let read = |node: &raw::Node| time(node).ok_or_else(|| (node.value.unexpected(), hint()));
     let found = by_class(fields, key, "{1: 5s}", read);
     found.into_iter().map(|(class, time)| (class, time.as_secs_f64() * 1e3)).collect()
 }

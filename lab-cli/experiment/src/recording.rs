@@ -18,7 +18,7 @@ use super::{
 const YEAR: Duration = Duration::from_secs(366 * 86_400);
 
 table! {
-    /// Recorded sessions, and how they are replayed.
+    /// A trace that is replayed ([traces](traces.md#in-an-experiment)).
     pub(super) struct TraceKeys as "TraceTable" {
         file: Option<String> = text().wanted("mail.trace.zst"), "A trace written by `lab trace import` or `lab trace generate`";
         pace: Pace = first_of(&[("clock", Pace::Clock), ("sessions", Pace::Sessions)]), "When the steps of a session are due: by the trace's clock, or a recorded pause after the answer to the step before";

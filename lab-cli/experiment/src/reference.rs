@@ -10,7 +10,7 @@ use super::{keys::Row, schema};
 mod examples;
 mod sections;
 
-use sections::{Section, sections};
+use sections::{Section, linked, sections};
 
 const HEAD: &str = "\
 # Keys of an experiment file
@@ -141,13 +141,6 @@ fn plural(words: &str) -> String {
         _ => format!("{word}s"),
     };
     words.split(" or ").map(one).collect::<Vec<_>>().join(" or ")
-}
-
-/// Links of a row, which are written as from `docs/`.
-fn linked(text: &str) -> String {
-    let of_sections = text.replace("](#", "](../experiments.md#");
-    let pages = ["validity", "fidelity", "traces", "front-doors", "your-service"];
-    pages.iter().fold(of_sections, |text, page| text.replace(&format!("]({page}.md"), &format!("](../{page}.md")))
 }
 
 /// A bar ends a cell.

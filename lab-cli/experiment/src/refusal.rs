@@ -14,7 +14,7 @@ use super::{
 const WORDS: [&str; 3] = ["reject", "block", "degrade"];
 
 table! {
-    /// `{redirect: …}`
+    /// Where a refused request is sent.
     pub(super) struct RedirectKeys as "Redirect" {
         redirect: Option<OnRefuse> = by::<String, _>(redirect).required().example("http://127.0.0.1:8081"), "The node that has the same page: scheme, host and port";
     }
@@ -37,7 +37,7 @@ pub fn on_refuse(fields: &Fields<'_>, key: &str) -> Option<OnRefuse> {
             _ => (format!("{word:?} is not known here"), format!("{}, or {HINT}", suggestion(word, &WORDS))),
         },
         Value::Table(_) => return fields.table::<RedirectKeys>(key)?.redirect,
-        other => (format!("unexpected {}", other.shown()), format!("one of: {}, or {HINT}", WORDS.join(", "))),
+        other => (other.unexpected(), format!("one of: {}, or {HINT}", WORDS.join(", "))),
     };
     fields.wrong(key, message, hint)
 }

@@ -34,17 +34,17 @@ table! {
         group: u32 = count(2..=1_000_000).or(10).example("20"), "Users in a group, by their numbers";
     }
 
-    /// A test plan.
+    /// A [test plan](#test-plans).
     pub(super) struct TestPlanKeys as "TestPlan" {
         steps = free::<Vec<StepKeys>>().required().example("[{name: look, url: /seats}]"), "The steps, in order";
         think: Option<Think> = by::<Either<ZeroOrTime, PauseLaw>, _>(law).otherwise("`users.think`, else 0").example("5s"), "Pause after an answer";
     }
 
-    /// A step of a test plan, or a choice between lists of them.
-    pub(super) struct StepKeys as "PlanStep" {
-        name: Option<String> = text().wanted("login").unless("choose"), "The request type in tables; each step has its own";
-        method: Option<String> = text().otherwise("GET").example("POST"), "`GET`, `POST`, `PUT`, `PATCH`, `DELETE`, `HEAD` or `OPTIONS`";
-        url: Option<String> = text().wanted("/cart?token=${token}").unless("choose"), "Path and query, with values; or `${name}` first: a link, resolved on the page where it was found";
+    /// A request, or a choice between lists of steps.
+    pub(super) struct StepKeys as "PlanStep" for PlanStep {
+        name: String = text().wanted("login").unless("choose").filled(), "The request type in tables; each step has its own";
+        method: String = text().filled().otherwise("GET").example("POST"), "`GET`, `POST`, `PUT`, `PATCH`, `DELETE`, `HEAD` or `OPTIONS`";
+        url: String = text().wanted("/cart?token=${token}").unless("choose").filled(), "Path and query, with values; or `${name}` first: a link, resolved on the page where it was found";
         headers: Vec<(String, String)> = by::<BTreeMap<String, String>, _>(headers).example("{Accept: application/json}"), "Header lines, with values; cookies are kept";
         body: Option<String> = text(), "The body, with values; form-encoded, unless a header says otherwise";
         extract: Vec<Extraction> = by::<BTreeMap<String, Either<String, ExtractKeys>>, _>(extractions), "Values to take out of the answer, by name: a regular expression for the body, or a table";
@@ -54,13 +54,13 @@ table! {
         choose = free::<Vec<BranchKeys>>().example("[{weight: 3, steps: [{name: a, url: /a}]}, {steps: [{name: b, url: /b}]}]"), "In place of all other keys: several lists of steps, of which one is drawn";
     }
 
-    /// One of the lists of a choice.
+    /// One of the lists.
     pub(super) struct BranchKeys as "PlanBranch" {
         weight: f64 = number(0.000_001..=1e9).or(1.0), "Relative frequency";
         steps = free::<Vec<StepKeys>>().required().example("[{name: look, url: /seats}]"), "The steps of this list";
     }
 
-    /// A value to take out of an answer.
+    /// A regular expression for the body, or a table.
     pub(super) struct ExtractKeys as "Extract" {
         from: ValueSource = by::<SourceKey, _>(source).otherwise("body").example("{header: X-Token}"), "The part of the answer: `body` (its first 256 KiB), `url` (the one that was answered, after redirects and waits), `{header: NAME}` or `{cookie: NAME}`";
         regex: Option<String> = text().otherwise("all of it, except of a body").example("'token=([0-9a-f]+)'"), "A regular expression with one group, which is the value; the first match counts";
@@ -116,16 +116,8 @@ pub(super) fn script(fields: &Fields<'_>, accounts: bool) -> Option<Model> {
         return Some(Model::Script { plan, file: None, conduct: reading.conduct });
     };
     let path = fields.file("plan").unwrap_or_else(|| PathBuf::from(file));
-    let text = match named_file::text(&path) {
-        Ok(text) => text,
-        Err(message) => {
-            return fields.wrong(
-                "plan",
-                message,
-                "write the steps in place, or the path of a file that has them under steps:",
-            );
-        }
-    };
+    let hint = "write the steps in place, or the path of a file that has them under steps:";
+    let text = named_file::text(&path).map_err(|message| fields.problem("plan", message, hint)).ok()?;
     let problems = Problems::default();
     let plan = match parse(&text) {
         // The message does not quote the file: the path may name any file.
@@ -212,52 +204,34 @@ fn items<'a>(
             found.push(PlanItem::Choice(branches.collect()));
             continue;
         }
-        let StepKeys { name, method, url, headers, body, extract, check, think, then } = StepKeys::read(&fields);
-        let (Some(name), Some(url)) = (name, url) else { continue };
-        let method = method.unwrap_or_else(|| "GET".to_owned()).to_ascii_uppercase();
+        let step = StepKeys::read(&fields);
+        if fields.node("name").is_none() || fields.node("url").is_none() {
+            continue;
+        }
+        let method = fields.text("method").unwrap_or_else(|| "GET".to_owned()).to_ascii_uppercase();
         places.push((node, at));
-        found.push(PlanItem::Step(Box::new(PlanStep {
-            name,
-            method,
-            url,
-            headers,
-            body,
-            extract,
-            check,
-            think,
-            then,
-        })));
+        found.push(PlanItem::Step(Box::new(PlanStep { method, ..step })));
     }
     found
 }
 
 fn then(fields: &Fields<'_>, key: &str) -> BTreeMap<String, f64> {
     const HINT: &str = "write {cart: 0.3, list: 0.6, end: 0.1}: names of steps, each with its relative frequency";
-    let Some(node) = fields.node(key) else { return BTreeMap::new() };
-    let Value::Table(entries) = &node.value else {
-        fields.problem(key, format!("unexpected {}", node.value.shown()), HINT);
-        return BTreeMap::new();
-    };
-    if entries.is_empty() {
+    if matches!(fields.node(key).map(|node| &node.value), Some(Value::Table(entries)) if entries.is_empty()) {
         fields.problem(key, "it names no step", HINT);
     }
     let mut found = BTreeMap::new();
-    for entry in entries {
+    for entry in fields.entries(key, HINT) {
         match entry.node.value {
             Value::Number(weight) => _ = found.insert(entry.key.clone(), weight),
-            ref other => fields.problem(&join(key, &entry.key), format!("unexpected {}", other.shown()), HINT),
+            ref other => fields.problem(&join(key, &entry.key), other.unexpected(), HINT),
         }
     }
     found
 }
 
 fn extractions(fields: &Fields<'_>, key: &str) -> Vec<Extraction> {
-    let Some(node) = fields.node(key) else { return Vec::new() };
-    let Value::Table(entries) = &node.value else {
-        fields.problem(key, format!("unexpected {}", node.value.shown()), "write {name: 'regular (expression)'}");
-        return Vec::new();
-    };
-    let inside = Fields::unchecked(node, &fields.path(key), fields.problems());
+    let Some(inside) = fields.inside(key) else { return Vec::new() };
     let one = |name: &str| {
         if !matches!(inside.node(name)?.value, Value::Table(_)) {
             return Some(Extraction::from_body(name, inside.text(name)?));
@@ -265,14 +239,12 @@ fn extractions(fields: &Fields<'_>, key: &str) -> Vec<Extraction> {
         let ExtractKeys { from, regex, default, in_virtual_time } = inside.table::<ExtractKeys>(name)?;
         Some(Extraction { name: name.to_owned(), from, regex, default, in_virtual_time })
     };
+    let entries = fields.entries(key, "write {name: 'regular (expression)'}");
     entries.iter().filter_map(|entry| one(&entry.key)).collect()
 }
 
 fn answer_check(fields: &Fields<'_>, key: &str) -> AnswerCheck {
-    let Some(node) = fields.node(key) else { return AnswerCheck::default() };
-    let Some(inner) = Fields::of_table::<CheckKeys>(node, &fields.path(key), fields.problems()) else {
-        return AnswerCheck::default();
-    };
+    let Some(inner) = fields.fields(key, &names::<CheckKeys>()) else { return AnswerCheck::default() };
     let status = |node: &Node| match count_in(node, 100..=599) {
         Ok(status) => u16::try_from(status).ok(),
         Err((message, hint)) => fields.problems().wrong(&node.place, &inner.path("status"), message, hint),

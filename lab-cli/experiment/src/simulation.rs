@@ -1,11 +1,8 @@
 //! Keys for runs in virtual time alone: what things cost, the way to the service, what goes wrong when.
 
-use std::{ops::RangeInclusive, path::Path, time::Duration};
+use std::{ops::RangeInclusive, time::Duration};
 
-use spec::{
-    fault::{Fault, FaultKind},
-    plant::PlantSpec,
-};
+use spec::fault::{Fault, FaultKind};
 use workloads::sim::LinkSpec;
 
 use super::{
@@ -22,7 +19,7 @@ const SYN_RETRIES: RangeInclusive<Duration> = Duration::from_millis(1)..=Duratio
 const TIMES: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(86_400);
 
 table! {
-    /// What only a run in virtual time needs to know.
+    /// For runs [in virtual time](#in-virtual-time).
     pub(super) struct SimulationKeys as "Simulation" {
         plant: Option<String> = text().otherwise("measured on the machine of [fidelity](fidelity.md)").example("plant.yaml"), "The plant: a file of costs written by `lab calibrate`";
         costs: CostChanges = table_or_default::<CostChanges>(), "Costs that differ from the plant file";
@@ -31,7 +28,7 @@ table! {
         only: bool = flag().or(false), "Refuse a live run: it would not be what the experiment is about";
     }
 
-    /// The way between users and service.
+    /// The network between users and service.
     pub(super) struct LinkKeys as "Link" {
         delay: Option<Duration> = time(TIMES).otherwise("the plant's"), "One-way delay";
         jitter: Option<Duration> = time(TIMES).otherwise("the plant's").example("2ms"), "Largest additional delay, drawn uniformly";
@@ -39,7 +36,7 @@ table! {
         syn_retry: Duration = time(SYN_RETRIES).or(LinkSpec::default().syn_retry), "Wait before the first repetition of a SYN; it doubles each time. Systems before 2011: `3s` (RFC 1122)";
     }
 
-    /// Something goes wrong for a while: one of `capacity`, `ramp`, `latency`, `errors` and `crash`.
+    /// One of `capacity`, `ramp`, `latency`, `errors` and `crash`.
     pub(super) struct FaultKeys as "Fault" {
         at: Option<Duration> = time(TIMES).wanted("10s"), "Beginning, from the start of the run";
         lasts: Option<Duration> = time(TIMES).wanted("10s").key("for"), "Duration";
@@ -66,7 +63,7 @@ pub(super) fn simulation(node: Option<&Node>, app: Option<&AppPlan>, problems: &
     let Some(fields) = fields else { return simulation };
     let keys = SimulationKeys::read(&fields);
     if let Some(path) = keys.plant.and_then(|_| fields.file("plant")) {
-        match read_plant_file(&path) {
+        match named_file::read(&path, read_plant) {
             Ok(costs) => (simulation.costs, simulation.from_file) = (costs, true),
             Err(message) => {
                 let hint =
@@ -140,16 +137,10 @@ fn not_hit(fault: &Fault, app: &AppPlan) -> Option<(&'static str, String, String
     }
 }
 
-/// Reads a plant file.
-///
-/// # Errors
-/// What is wrong with it.
-pub fn read_plant_file(path: &Path) -> Result<PlantSpec, String> {
-    read_plant(&named_file::text(path)?).map_err(|message| format!("{}: {message}", path.display()))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]
@@ -158,6 +149,9 @@ mod tests {
         assert!(read_plant("types: {login: {cpu_ms: -1}}").is_err_and(|message| message.contains("login.cpu_ms")));
         assert!(read_plant("cores: 1\nkores: 1").is_err_and(|message| message.contains("kores")));
         let looked = std::path::absolute("nowhere.yaml").expect("a folder").display().to_string();
-        assert_eq!(read_plant_file(Path::new("nowhere.yaml")), Err(format!("nowhere.yaml: there is no {looked}")));
+        assert_eq!(
+            named_file::read(Path::new("nowhere.yaml"), read_plant),
+            Err(format!("nowhere.yaml: there is no {looked}"))
+        );
     }
 }

@@ -1,10 +1,10 @@
-//! Stages and emulated servers: of a target, and of each service of a tree.
+//! Stages, emulated servers and generation of tokens: of a target, and of each service of a tree.
 
 use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
 use controllers::{Class, catalogue::parse_time, site::OnRefuse};
 use service_core::synthetic::Law;
-use spec::{Discipline, EmulatedSpec, ServiceTime, StageSpec};
+use spec::{Discipline, EmulatedSpec, GenerationSpec, ServiceTime, StageSpec};
 
 use super::{
     client::by_class,
@@ -33,30 +33,30 @@ table! {
         types: BTreeMap<String, ServiceTime> = by::<BTreeMap<String, Either<DurationText, ServiceLaw>>, _>(types).example("{/search: 100ms}"), "Service times of requests for some paths (without the query), each a request type that policies can tell from others; other paths have `service`, and multiples of the capacity refer to that. Calls between services of a tree ask for `/`";
     }
 
-    /// `{exponential: …}`
+    /// Exponential service times.
     pub(super) struct ExponentialKeys as "ExponentialService" {
         mean: Option<Duration> = time(SERVICE).wanted("10ms"), "The mean";
     }
 
-    /// `{lognormal: …}`
+    /// Lognormal service times.
     pub(super) struct LognormalKeys as "LognormalService" {
         median: Option<Duration> = time(SERVICE).wanted("10ms"), "The median";
         sigma: Option<f64> = number(0.0..=5.0).wanted("1"), "Standard deviation of the logarithm";
     }
 
-    /// `{pareto: …}`
+    /// Service times with a heavy tail.
     pub(super) struct ParetoKeys as "ParetoService" {
         min: Option<Duration> = time(SERVICE).wanted("5ms"), "The minimum";
         alpha: Option<f64> = number(1.01..=100.0).wanted("2"), "Tail index";
     }
 
-    /// `{uniform: …}`
+    /// Uniform service times.
     pub(super) struct UniformKeys as "UniformService" {
         min: Option<Duration> = time(SERVICE).wanted("5ms"), "The minimum";
         max: Option<Duration> = time(SERVICE).wanted("15ms"), "The maximum";
     }
 
-    /// `{bimodal: …}`
+    /// Two service times.
     pub(super) struct BimodalKeys as "BimodalService" {
         short: Option<Duration> = time(SERVICE).wanted("5ms"), "The usual value";
         long: Option<Duration> = time(SERVICE).wanted("100ms"), "The rare value";
@@ -124,7 +124,7 @@ fn class_work(fields: &Fields<'_>, key: &str) -> BTreeMap<Class, f64> {
 fn times(node: &Node) -> Result<f64, (String, String)> {
     match &node.value {
         Value::Number(times) if (0.001..=1000.0).contains(times) => Ok(*times),
-        other => Err((format!("unexpected {}", other.shown()), "a number between 0.001 and 1000".to_owned())),
+        other => Err((other.unexpected(), "a number between 0.001 and 1000".to_owned())),
     }
 }
 
@@ -135,13 +135,8 @@ fn service(fields: &Fields<'_>, key: &str) -> Option<ServiceTime> {
 
 /// Laws by path, `{/search: 100ms, /item: {exponential: 5ms}}`.
 fn types(fields: &Fields<'_>, key: &str) -> BTreeMap<String, ServiceTime> {
-    let Some(node) = fields.node(key) else { return BTreeMap::new() };
-    let hint = "write {/search: 100ms, /item: {exponential: 5ms}}";
-    let Value::Table(entries) = &node.value else {
-        fields.problem(key, format!("expected laws by path, got {}", node.value.shown()), hint);
-        return BTreeMap::new();
-    };
-    let inside = Fields::unchecked(node, &fields.path(key), fields.problems());
+    let Some(inside) = fields.inside(key) else { return BTreeMap::new() };
+    let entries = fields.entries(key, "write {/search: 100ms, /item: {exponential: 5ms}}");
     let one = |path: &str| {
         if !path.starts_with('/') || path.contains('?') {
             return inside.wrong(path, "is not a path", "it begins with / and has no query");
@@ -172,7 +167,7 @@ fn service_law(fields: &Fields<'_>, key: &str) -> Option<ServiceTime> {
             Value::Table(entries) if entries.len() == 1 => {
                 wrong(format!("{:?} is not a law of service times", entries[0].key))
             }
-            other => wrong(format!("unexpected {}", other.shown())),
+            other => wrong(other.unexpected()),
         }),
     }
 }
@@ -209,6 +204,34 @@ pub fn stage(fields: &Fields<'_>, otherwise: &StageSpec) -> StageSpec {
     }
 }
 
+const STEP: RangeInclusive<Duration> = Duration::from_micros(1)..=Duration::from_secs(60);
+const MORE: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(60);
+const TOKENS: RangeInclusive<u32> = 1..=10_000_000;
+
+/// Most sequences in a batch of which nothing is said: the default of vLLM's `max_num_seqs` in its first years.
+pub(super) const SEQUENCES: u32 = 256;
+
+table! {
+    /// Token generation.
+    pub(super) struct GenerationKeys as "Generation" {
+        prompt: Option<u32> = count(TOKENS).wanted("161"), "Mean tokens of a prompt";
+        output: Option<u32> = count(TOKENS).wanted("338"), "Mean tokens of an answer";
+        spread: f64 = number(0.0..=3.0).or(0.0).example("0.8"), "Spread of both: each is drawn by request, lognormal with that mean, and this is the standard deviation of the logarithm. 0: all are alike";
+        memory: Option<u32> = count(TOKENS).wanted("15700"), "Tokens that memory holds (the KV cache): of prompts and answers so far of all in the batch. `workers`, 256 unless said, are the most requests in it";
+        step: Option<Duration> = time(STEP).wanted("17ms"), "Time of a step, which gives each request in the batch a token, whatever is in it";
+        sequence: Option<Duration> = time(MORE).wanted("300us"), "More time of a step for each request in the batch";
+        prefill: Option<Duration> = time(MORE).wanted("170us"), "More time of a step for each token of prompts that is read in it";
+    }
+}
+
+/// Reads the server.
+pub fn generation(fields: &Fields<'_>) -> Option<GenerationSpec> {
+    let GenerationKeys { prompt, output, spread, memory, step, sequence, prefill } = GenerationKeys::read(fields);
+    let (prompt, output, memory) = (prompt?, output?, memory?);
+    let (step, sequence, prefill) = (step?, sequence?, prefill?);
+    Some(GenerationSpec { prompt, output, spread, memory, step, sequence, prefill, tokens_per_s: None })
+}
+
 #[cfg(test)]
 mod tests {
     use crate::{Changes, Experiment, read};
@@ -239,5 +262,55 @@ mod tests {
         let of_target = "target.drop_expired=true";
         assert_eq!(drops_expired(&[of_target, "target.stages={work: {queue: 5}}"]), (true, true));
         assert_eq!(drops_expired(&[of_target, "target.stages={work: {drop_expired: false}}"]), (true, false));
+    }
+}
+
+#[cfg(test)]
+mod generation_tests {
+    use crate::{Changes, Experiment, plan::AppPlan, read};
+
+    const FILE: &str = "
+name: tokens
+about: tokens
+target: {app: generation, prompt: 100, output: 300, memory: 4000, step: 20ms, sequence: 1ms, prefill: 1ms}
+objective: {response_time: 1s}
+users: {model: url, phases: [{name: calm, requests: 0.5x, for: 60s}]}
+arms: [none, {none: {as: few, target: {workers: 4}}}]
+";
+
+    fn with(set: &[&str]) -> Result<Experiment, String> {
+        let changes = Changes { set: set.iter().map(|set| (*set).to_owned()).collect(), ..Changes::default() };
+        let problems =
+            |all: Vec<crate::problem::FileProblem>| all.into_iter().map(|of| format!("{}: {}\n", of.key, of.message));
+        read(FILE, &changes).map_err(|all| problems(all).collect())
+    }
+
+    #[test]
+    fn its_batch_has_256_places_and_every_arm_has_the_pace_of_the_objective() {
+        let experiment = with(&["objective.tokens_per_s=10"]).expect("it is good");
+        assert!(experiment.virtual_only());
+        assert_eq!(experiment.target.stage_defaults.workers, 256);
+        for arm in &experiment.arms {
+            let AppPlan::Generation(tokens) = &arm.target(&experiment).app else { panic!("{arm:?}") };
+            assert_eq!(tokens.tokens_per_s, Some(10.0));
+        }
+        // 4000 tokens, 100 + 300 / 2 for each: 16 in the batch. 100 ms, and 300 × (20 / 16 + 1) ms.
+        let capacity = experiment.nominal_capacity().expect("it is known");
+        assert!((capacity - 1.0 / 0.775).abs() < 1e-9, "{capacity}");
+    }
+
+    #[test]
+    fn what_response_times_are_is_said() {
+        let said = |set: &[&str]| with(set).expect("it is good").virtual_cautions().concat();
+        assert!(said(&[]).contains("the first token, however slowly"), "{}", said(&[]));
+        assert!(said(&["objective.tokens_per_s=5"]).contains("who read 5 a second"));
+    }
+
+    #[test]
+    fn tokens_are_of_no_other_target_and_none_of_its_keys_can_be_missing() {
+        let other = with(&["target={app: emulated, service: 10ms}", "objective.tokens_per_s=10"]);
+        assert_eq!(other.expect_err("no tokens"), "objective: answers of this target do not come in tokens\n");
+        let missing = with(&["target={app: generation, prompt: 5}"]).expect_err("too few keys");
+        assert_eq!(missing.lines().count(), 5, "{missing}");
     }
 }

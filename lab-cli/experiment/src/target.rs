@@ -11,7 +11,6 @@ use spec::{ArashiSpec, ChecksumSpec, ConnectionSpec, Durability, HealthChecks, S
 use super::{
     client::{criticality_by_class, criticality_of_all},
     fields::{Fields, count_in, join},
-    generation::{GenerationKeys, SEQUENCES, generation},
     keys::{Table, by, choice, count, first_of, flag, free, keys_of, names, number, table, table_or_default, time},
     load::TIMES,
     mail::Mail,
@@ -21,7 +20,7 @@ use super::{
     problem::Problems,
     rate::per_second,
     raw::{Node, Value},
-    stage::{EmulatedKeys, PoolKeys, emulated, stage},
+    stage::{EmulatedKeys, GenerationKeys, PoolKeys, SEQUENCES, emulated, generation, stage},
     tree::TreeKeys,
     waiting_room::{WaitingRoomKeys, waiting_room},
 };
@@ -55,7 +54,8 @@ const OWN: &str = "own";
 const OF_PROXY: [&str; 4] = ["class", "criticality", "waiting_room", "retry_after"];
 
 table! {
-    /// What is measured.
+    /// What is measured. `of` names the apps that have a key. `own` is a service of your own: it has no `app` but a
+    /// `url` or a `command`, and apart from these only `class`, `criticality` and `waiting_room`.
     pub(super) struct TargetKeys as "Target" {
         app: Option<AppName> = choice::<_, AppName>(APPS).shared(), "The service: web mail, a service with adjustable quality, service times by a law, several emulated services that call each other ([Several services](#several-services)), or, in virtual time alone, [token generation](#token-generation)";
         arashi = keys_of::<ArashiKeys>("arashi");
@@ -107,10 +107,11 @@ table! {
     }
 
     /// Keys of the checksum service.
-    pub(super) struct ChecksumKeys as "Checksum" {
+    pub(super) struct ChecksumKeys as "Checksum" for ChecksumSpec {
         rounds: u32 = count(1..=100_000).or(50), "Rounds at quality 1";
         fixed_rounds: u32 = count(0..=100_000).or(0), "Additional rounds that are always done, at any quality";
         reads: u32 = count(1..=100_000).or(100), "Reads per round";
+        ..ChecksumSpec::default()
     }
 
     /// The answer of a synthetic service.
@@ -118,7 +119,7 @@ table! {
         answer: Option<u32> = count(0..=1_000_000).in_unit("bytes").otherwise("8192, emulated 1024"), "Length of the answer";
     }
 
-    /// A stage that differs.
+    /// One stage that differs from the others.
     pub(super) struct StageKeys as "Stage" {
         pool = keys_of::<PoolKeys>("").otherwise("as in `target`");
         criticality: Option<Criticality> = by::<String, _>(criticality_of_all).example("CRITICAL"), "Importance of requests from this stage on, whatever they stated: for its policy, and for calls on their behalf. At `dispatch`, for the policy there as well";
@@ -152,19 +153,15 @@ pub fn target(node: &Node, problems: &Problems) -> Option<TargetPlan> {
     let graph = app.as_ref().map(AppPlan::graph);
     let known: Option<Vec<&str>> = graph.as_ref().map(|graph| graph.sized().collect());
     let mut stages = BTreeMap::new();
-    if let Some(Node { value: Value::Table(entries), .. }) = fields.node("stages") {
-        for entry in entries {
-            let path = join("target.stages", &entry.key);
-            if let Some(known) = known.as_ref().filter(|known| !known.contains(&entry.key.as_str())) {
-                problems.add(&entry.place, &path, "there is no such stage", suggestion(&entry.key, known));
-            }
-            if let Some(fields) = Fields::of_table::<StageKeys>(&entry.node, &path, problems) {
-                let StageKeys { criticality } = StageKeys::read(&fields);
-                stages.insert(entry.key.clone(), StageSpec { criticality, ..stage(&fields, &stage_defaults) });
-            }
+    for entry in fields.entries("stages", "write {search: {workers: 1}}") {
+        let path = join("target.stages", &entry.key);
+        if let Some(known) = known.as_ref().filter(|known| !known.contains(&entry.key.as_str())) {
+            problems.add(&entry.place, &path, "there is no such stage", suggestion(&entry.key, known));
         }
-    } else if fields.node("stages").is_some() {
-        fields.problem("stages", "expected a table", "write {search: {workers: 1}}");
+        if let Some(fields) = Fields::of_table::<StageKeys>(&entry.node, &path, problems) {
+            let StageKeys { criticality } = StageKeys::read(&fields);
+            stages.insert(entry.key.clone(), StageSpec { criticality, ..stage(&fields, &stage_defaults) });
+        }
     }
     // All of them are read before a wrong app ends it: a person sees every problem at once.
     let reports = matches!(app, Some(AppPlan::Tree(_)));
@@ -207,7 +204,7 @@ fn hosts(fields: &Fields<'_>, key: &str) -> Vec<String> {
     for node in fields.list(key) {
         match &node.value {
             Value::Text(text) if name(text) => hosts.push(text.clone()),
-            other => fields.problem(key, format!("unexpected {}", other.shown()), "write [mail.example]"),
+            other => fields.problem(key, other.unexpected(), "write [mail.example]"),
         }
     }
     hosts
@@ -231,8 +228,7 @@ fn app(name: AppName, fields: &Fields<'_>, stage_defaults: &StageSpec) -> Option
     Some(match name {
         AppName::Arashi => AppPlan::Arashi(arashi(fields)),
         AppName::Checksum => {
-            let ChecksumKeys { rounds, fixed_rounds, reads } = ChecksumKeys::read(fields);
-            AppPlan::Checksum(ChecksumSpec { rounds, fixed_rounds, reads, answer_bytes: answer_bytes(8192) })
+            AppPlan::Checksum(ChecksumSpec { answer_bytes: answer_bytes(8192), ..ChecksumKeys::read(fields) })
         }
         AppName::Emulated => AppPlan::Emulated(emulated(fields, answer_bytes(1024))?),
         AppName::Tree => AppPlan::Tree(super::tree::tree(fields, stage_defaults)?),
@@ -266,15 +262,8 @@ fn arashi(fields: &Fields<'_>) -> ArashiPlan {
 }
 
 fn work_weights(fields: &Fields<'_>, key: &str) -> BTreeMap<String, f64> {
-    let node = fields.node(key);
-    let Some(Value::Table(entries)) = node.map(|node| &node.value) else {
-        if node.is_some() {
-            fields.problem(key, "expected a table", "write {login: 1.2, show message: 1}");
-        }
-        return BTreeMap::new();
-    };
     let mut weights = BTreeMap::new();
-    for entry in entries {
+    for entry in fields.entries(key, "write {login: 1.2, show message: 1}") {
         let name = entry.key.as_str();
         let inner = format!("{key}.{name}");
         match entry.node.value {
@@ -282,7 +271,7 @@ fn work_weights(fields: &Fields<'_>, key: &str) -> BTreeMap<String, f64> {
                 fields.problem(&inner, "there is no such type", suggestion(name, &KINDS));
             }
             Value::Number(weight) if (0.0..=1e6).contains(&weight) => _ = weights.insert(name.to_owned(), weight),
-            ref other => fields.problem(&inner, format!("unexpected {}", other.shown()), "write a number from 0 on"),
+            ref other => fields.problem(&inner, other.unexpected(), "write a number from 0 on"),
         }
     }
     weights

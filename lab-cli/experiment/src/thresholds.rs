@@ -21,7 +21,8 @@ use super::{
 const GRACE: Duration = Duration::from_secs(10);
 
 table! {
-    /// What must hold, as a part of a claim or as what may end the run.
+    /// A threshold is a line, or a table where it may end the run or is part of a claim. Metrics:
+    /// [metrics.md](metrics.md).
     pub(super) struct ThresholdKeys as "ThresholdTable" {
         check = free::<CheckKey>().required().example("seda.spike.response_time.p90 < 2s"), "What must hold; a list: each of them";
         claim: Vec<char> = by::<ClaimKey, _>(letters).otherwise("none").example("a"), "The claim of `paper` that this is a part of, by its letter; a list: of each of them";
@@ -156,26 +157,19 @@ pub fn names<'a>(experiment: &'a Experiment, all_arms: &'a [String]) -> KnownNam
 
 /// Reads `tried`: a sentence for each letter.
 pub fn tried(fields: &Fields<'_>, key: &str) -> BTreeMap<char, String> {
-    let Some(node) = fields.node(key) else { return BTreeMap::new() };
     let hint = "for example {b: Slower disks do not make it hold either.}";
-    let Value::Table(entries) = &node.value else {
-        fields.problem(key, format!("not {}", node.value.shown()), hint);
-        return BTreeMap::new();
-    };
     let one = |entry: &Entry| {
         let mut letters = entry.key.chars();
         match (letters.next().filter(char::is_ascii_lowercase), letters.next(), &entry.node.value) {
             (Some(letter), None, Value::Text(sentence)) => Some((letter, sentence.clone())),
-            (Some(_), None, other) => fields.problems().wrong(
-                &entry.node.place,
-                key,
-                format!("expected a sentence, got {}", other.shown()),
-                hint,
-            ),
+            (Some(_), None, other) => {
+                let message = format!("expected a sentence, got {}", other.shown());
+                fields.problems().wrong(&entry.node.place, key, message, hint)
+            }
             _ => fields.problems().wrong(&entry.place, key, format!("{:?} is no letter of a claim", entry.key), hint),
         }
     };
-    entries.iter().filter_map(one).collect()
+    fields.entries(key, hint).iter().filter_map(one).collect()
 }
 
 /// An entry of `thresholds`.
@@ -215,7 +209,7 @@ fn written<'a>(node: &'a Node, problems: &Problems) -> Option<Written<'a>> {
 fn check(node: &Node, path: &str, problems: &Problems) -> Option<String> {
     let Value::Text(text) = &node.value else {
         let hint = "write it as text: seda.spike.response_time.p90 < 2s";
-        return problems.wrong(&node.place, path, format!("unexpected {}", node.value.shown()), hint);
+        return problems.wrong(&node.place, path, node.value.unexpected(), hint);
     };
     Some(text.clone())
 }

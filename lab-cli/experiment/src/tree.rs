@@ -1,22 +1,22 @@
-//! The part of a target that is several services.
+//! The part of a target that is several services, with their autoscalers.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
 use analysis::text::suggestion;
 use controllers::{Class, catalogue::PolicySpec};
 use spec::{
     StageSpec,
+    autoscale::AutoscaleSpec,
     services::{ServiceSpec, Slow},
 };
 use workloads::balance::{Balancer, Per};
 
 use super::{
-    autoscale::{AutoscaleKeys, autoscale},
     calls::{CallOrName, call},
     client::criticality_of_all,
     costs::CostChanges,
     fields::{Fields, join},
-    keys::{Table, count, first_of, flag, free, keys_of, names, number, table},
+    keys::{Table, count, first_of, flag, free, keys_of, names, number, table, time},
     plan::{Tree, TreeService},
     platform::{PlatformKeys, platform},
     policy::policy,
@@ -40,7 +40,7 @@ table! {
         entry = free::<serde_json::Value>().otherwise("the first").shared(), "The service that users ask, or one by class: `{0: proxy, 1: back}`";
     }
 
-    /// A service of a tree; what is not given is as in `target`.
+    /// One service of `app: tree` ([several services](#several-services)); what is not given is as in `target`.
     pub(super) struct ServiceKeys as "Service" for ServiceSpec {
         emulated = keys_of::<EmulatedKeys>("");
         tasks: u32 = count(1..=1000).or(1), "Number of equal tasks";
@@ -59,7 +59,7 @@ table! {
         ..ServiceSpec::default()
     }
 
-    /// Tasks that are slower than the others.
+    /// The first tasks of a service, slower than the others.
     pub(super) struct SlowKeys as "Slow" {
         tasks = free::<u32>().otherwise(1), "How many tasks are slow, at most all";
         speed: f64 = number(0.001..=1000.0).or(0.2), "Their speed, relative to the others";
@@ -150,9 +150,7 @@ fn entry(fields: &Fields<'_>, names: &[&str]) -> Option<Vec<(Option<Class>, Stri
                 };
                 entries.iter().map(one).collect()
             }
-            other => {
-                fields.wrong("entry", format!("unexpected {}", other.shown()), "write front, or {0: proxy, 1: back}")
-            }
+            other => fields.wrong("entry", other.unexpected(), "write front, or {0: proxy, 1: back}"),
         },
     }
 }
@@ -161,7 +159,7 @@ fn entry(fields: &Fields<'_>, names: &[&str]) -> Option<Vec<(Option<Class>, Stri
 pub fn policies(node: &Node, path: &str, tree: Option<&Tree>, problems: &Problems) -> BTreeMap<String, PolicySpec> {
     let mut found = BTreeMap::new();
     let Value::Table(entries) = &node.value else {
-        problems.add(&node.place, path, format!("unexpected {}", node.value.shown()), "write {back: utilization}");
+        problems.add(&node.place, path, node.value.unexpected(), "write {back: utilization}");
         return found;
     };
     let known: Vec<&str> = tree.iter().flat_map(|tree| &tree.services).map(|service| service.name.as_str()).collect();
@@ -174,4 +172,40 @@ pub fn policies(node: &Node, path: &str, tree: Option<&Tree>, problems: &Problem
         }
     }
     found
+}
+
+const TIMES: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(86_400);
+const PERIODS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(3600);
+
+table! {
+    /// Kubernetes' law ([tasks that come and go](#tasks-that-come-and-go)) on the mean CPU use of tasks: wanted are
+    /// `tasks x use / utilization` of them, rounded up. Defaults are those of Kubernetes.
+    pub(super) struct AutoscaleKeys as "Autoscale" {
+        max: Option<u32> = count(2..=1000).wanted("10"), "Most tasks; `tasks` is their number at the start";
+        min: u32 = count(1..=1000).or(1), "Fewest tasks";
+        utilization: f64 = number(0.01..=1.0).or(0.8).example("0.7"), "CPU use to aim at, as a share of a task's servers";
+        tolerance: f64 = number(0.0..=1.0).or(0.1), "Relative deviation from it that changes nothing";
+        period: Duration = time(PERIODS).or(Duration::from_secs(15)), "Time between two looks";
+        down: Duration = time(TIMES).or(Duration::from_secs(300)).example("60s"), "Their number goes down to the highest that was wanted within this time";
+        start: Option<Duration> = time(TIMES).wanted("60s"), "Time from the decision until a new task takes requests";
+    }
+}
+
+/// Reads `autoscale`; the service has the largest number of tasks then.
+pub(super) fn autoscale(fields: &Fields<'_>, service: &mut ServiceSpec) {
+    let Some(keys) = fields.table::<AutoscaleKeys>("autoscale") else { return };
+    let AutoscaleKeys { max, min, utilization, tolerance, period, down, start } = keys;
+    if service.per != Per::Request {
+        fields.problem("per", "whoever stays connected to a task hears of no others", "per: request");
+    }
+    if service.subset > 0 {
+        fields.problem("subset", "belongs to services whose tasks stay the same", "leave it out, or autoscale");
+    }
+    let (Some(max), Some(start)) = (max, start) else { return };
+    let first = service.tasks.max(min);
+    if first > max {
+        fields.problem("tasks", format!("{first} tasks to begin with are more than max: {max}"), "at most max");
+    }
+    service.tasks = max;
+    service.autoscale = Some(AutoscaleSpec { min, first, utilization, tolerance, period, down, start });
 }

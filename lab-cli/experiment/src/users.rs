@@ -1,11 +1,15 @@
-//! The part of an experiment that says who sends, and when.
+//! The part of an experiment that says who sends, and when; users say their class where the target looks for it, or the plan has a
+//! problem: else every request would be of class 0, and no figure would tell.
 
 use std::{collections::BTreeMap, time::Duration};
 
-use controllers::{Class, Criticality};
+use controllers::{Class, ClassRule, Criticality};
 use schemars::JsonSchema;
 use traces::Think;
-use workloads::plan::{Behaviour, ClientPolicy, ConnectionHabit, FailureRule, Marks, Patience, PreviousPage};
+use workloads::{
+    headers::is_reserved,
+    plan::{Behaviour, CLASS_HEADER, ClientPolicy, ConnectionHabit, FailureRule, Marks, Patience, PreviousPage},
+};
 
 use super::{
     client::{client_key, criticality_by_class, customer_by_class},
@@ -15,7 +19,7 @@ use super::{
     model::model,
     paths::PathsKey,
     pauses::{PAUSES, PauseLaw, ZeroOrTime, law},
-    plan::UsersPlan,
+    plan::{TargetPlan, UsersPlan, classes},
     policy::Policy,
     problem::Problems,
     raw::{Node, Value},
@@ -24,7 +28,7 @@ use super::{
 };
 
 table! {
-    /// Who sends.
+    /// Who sends. `of: script` marks the keys of users with a test plan.
     pub(super) struct UsersKeys as "Users" {
         model = free::<String>(), "`arashi` (figure 46 of the thesis), `url`, `script` (a test plan), or the path of a user model; not needed with a `trace`";
         trace = free::<TraceKey>().example("monday.trace.zst"), "Recorded sessions to replay: a file, or a table ([traces](traces.md))";
@@ -60,7 +64,7 @@ table! {
         heed_dont_retry: bool = flag().or(true), "Do not repeat a request after an answer with `X-Retry: never`";
     }
 
-    /// What a user does after a failed request.
+    /// What a user does after a request that was not served.
     pub(super) struct TroubleKeys as "Trouble" {
         then: Option<Then> = choice::<_, Then>(THEN).wanted("login"), "Begin again with a login, repeat the request at once or after a pause, or leave";
         wait: Duration = time(PAUSES).or(Duration::from_secs(5)), "login: the pause before it";
@@ -69,13 +73,13 @@ table! {
         cap: Duration = time(TIMES).or(Duration::from_secs(10)), "backoff: longest pause";
     }
 
-    /// How long a user waits, and what comes then.
+    /// How long a user waits for an answer.
     pub(super) struct PatienceKeys as "Patience" {
         lasts: Option<Think> = by::<Either<ZeroOrTime, PauseLaw>, _>(law).wanted("10s"), "How long a user waits: a duration or a law, as `think`";
         reload: bool = first_of(&[("leave", false), ("reload", true)]).key("then"), "What the user does then";
     }
 
-    /// Some users keep their connections.
+    /// Some users keep their connection.
     pub(super) struct MixedKeys as "MixedConnections" {
         keep: f64 = number(0.0..=1.0).or(0.1).example("0.5"), "Share of the users that keep their connection; the others open one for each request";
     }
@@ -147,6 +151,45 @@ fn connections(fields: &Fields<'_>, _: &str) -> ConnectionHabit {
             ];
             fields.choice("connections", &words).unwrap_or(ConnectionHabit::PerUser)
         }
+    }
+}
+
+/// Has users send the header that the target reads. `node`: the target as written.
+pub fn agree(target: &TargetPlan, users: &mut UsersPlan, node: &Node, problems: &Problems) {
+    let told = classes(users);
+    let place = &node.get("class").unwrap_or(node).place;
+    match &target.class {
+        ClassRule::Header(name) if name.eq_ignore_ascii_case(CLASS_HEADER) => {}
+        // Also where all are of class 0: the target would take what it finds there for a class.
+        ClassRule::Header(name) if is_reserved(name) => {
+            let message = format!("requests carry {name} for another purpose: no class can be said in it");
+            problems.add(place, "target.class.header", message, format!("write {{header: {CLASS_HEADER}}}"));
+        }
+        ClassRule::Header(name) => users.marks.class_header = Some(name.clone()),
+        ClassRule::Named(named) if is_reserved(&named.header) => {
+            let message = format!("requests carry {} for another purpose: no class can be said in it", named.header);
+            problems.add(place, "target.class.header", message, "name the header in which your clients say it");
+        }
+        ClassRule::Named(named) => {
+            for class in told.iter().filter(|class| **class > 0) {
+                match named.value(Class(*class)) {
+                    Some(value) => drop(users.marks.class_values.insert(Class(*class), value.to_owned())),
+                    None => {
+                        let message = format!("users are of class {class}, and no value says so");
+                        problems.add(place, "target.class.values", message, format!("write {{gold: {class}}}"));
+                    }
+                }
+            }
+            users.marks.class_header = Some(named.header.clone());
+        }
+        ClassRule::Cookie(name) => {
+            if !told.is_empty() {
+                let message =
+                    format!("users say their class in a header, and send no cookie {name}: all would be class 0");
+                problems.add(place, "target.class.cookie", message, format!("write {{header: {CLASS_HEADER}}}"));
+            }
+        }
+        ClassRule::None | ClassRule::Address(_) | ClassRule::Path(_) => {}
     }
 }
 

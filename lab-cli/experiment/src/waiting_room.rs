@@ -18,7 +18,8 @@ const SEARCHES: &[(&str, HardnessSearch)] =
 const EPOCH: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(3600);
 
 table! {
-    /// A waiting room as published: tokens for addresses, in the URL, and a turn for each request.
+    /// A waiting room ([front doors](front-doors.md)) as published: tokens for addresses, in the URL, and a turn for
+    /// each request. [Gauges](#waiting-rooms) show what it does.
     pub(super) struct WaitingRoomKeys as "WaitingRoom" for WaitingRoomSpec {
         capacity: Option<f64> = by::<String, _>(capacity).otherwise("estimated"), "Requests of hardness 1 that are admitted per second";
         hardness: Vec<f64> = by::<Vec<f64>, _>(hardness).otherwise("[1]"), "Work of a request of the classes 0, 1 and so on, in multiples of the least hard request; the last number counts for all further classes. Where it is estimated, one number for each type";

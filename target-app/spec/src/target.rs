@@ -162,7 +162,7 @@ impl Default for ArashiSpec {
 }
 
 /// The work and the size of a page of the checksum service.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChecksumSpec {
     /// Rounds at quality 1 (50 in the original code), each of `reads` reads of 100 bytes and a sum for

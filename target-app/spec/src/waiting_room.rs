@@ -1,7 +1,6 @@
 //! The settings of a waiting room, the same for a proxy and for a plant in virtual time. The machine behind them is
 //! [`controllers::webq::WaitingRoom`].
 
-mod per_second;
 mod search;
 mod written;
 
@@ -105,7 +104,7 @@ impl WaitingRoomSpec {
     /// True for a key of its settings.
     #[must_use]
     pub fn has_key(key: &str) -> bool {
-        written::KEYS.contains(&key)
+        serde_json::from_value::<Written>(serde_json::json!({ key: null })).is_ok()
     }
 
     /// These settings with other values for some keys. A preset among them begins anew.

@@ -95,7 +95,7 @@ impl Row {
 }
 
 /// A text without the addresses of its links: `[WebQ](front-doors.md)` is `WebQ`.
-fn without_links(text: &str) -> String {
+pub(super) fn without_links(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;
     while let Some((before, from_words)) = rest.split_once('[') {

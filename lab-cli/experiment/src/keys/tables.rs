@@ -5,13 +5,15 @@
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::Map;
 
-use super::row::Row;
+use super::row::{Row, without_links};
 use crate::{fields::Fields, problem::Problems, raw::Node};
 
 /// A table of an experiment file. [`table!`](super::table) implements this trait.
 pub(crate) trait Table: Sized {
     /// What is read.
     type Value;
+    /// What it is for; links as in [`Row`].
+    const ABOUT: &'static str;
     /// Rows of its keys, in the order in which hints name them.
     fn rows() -> Vec<Row>;
     /// Reads each key that is kept.
@@ -31,7 +33,7 @@ fn names_of(rows: &[Row]) -> Vec<&'static str> {
 pub fn schema(rows: &[Row], about: &str, generator: &mut SchemaGenerator) -> Schema {
     let properties: Map<_, _> = rows.iter().map(|row| (row.key.to_owned(), row.described_schema(generator))).collect();
     let mut schema = json_schema!({
-        "description": about.trim(), "type": "object", "properties": properties, "additionalProperties": false,
+        "description": without_links(about.trim()), "type": "object", "properties": properties, "additionalProperties": false,
     });
     let required: Vec<_> = rows.iter().filter(|row| row.required).map(|row| row.key).collect();
     if !required.is_empty() {

@@ -104,6 +104,16 @@ pub enum Work {
 }
 
 impl AppPlan {
+    /// The web mail, if it is that.
+    pub fn arashi(&self) -> Option<&ArashiPlan> {
+        if let Self::Arashi(arashi) = self { Some(arashi) } else { None }
+    }
+
+    /// The several services, if it is these.
+    pub fn tree(&self) -> Option<&Tree> {
+        if let Self::Tree(tree) = self { Some(tree) } else { None }
+    }
+
     /// Notes the pace at which people read what is generated. False: nothing is.
     pub(crate) fn is_read_at(&mut self, tokens_per_s: Option<f64>) -> bool {
         let Self::Generation(tokens) = self else { return false };

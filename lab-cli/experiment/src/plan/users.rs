@@ -143,6 +143,13 @@ pub struct PhasePlan {
     pub loads: Vec<LoadStream>,
 }
 
+impl PhasePlan {
+    /// A phase of one load, whose figures are not read as those of a steady state.
+    pub fn of_load(name: &str, duration: Duration, load: LoadStream) -> Self {
+        Self { name: name.to_owned(), duration, fresh_policy: false, steady: Some(false), loads: vec![load] }
+    }
+}
+
 /// A stream of users.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

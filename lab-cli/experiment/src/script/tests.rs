@@ -87,7 +87,7 @@ fn steps_that_lead_to_each_other_are_a_chain() {
         ("{cart: 1}", "users.plan.0.then: who comes here never leaves"),
         ("{cart: x}", "users.plan.0.then.cart: unexpected \"x\""),
         ("{}", "users.plan.0.then: it names no step"),
-        ("[cart]", "users.plan.0.then: unexpected a list"),
+        ("[cart]", "users.plan.0.then: expected a table, got a list"),
         ("{cart: 0, end: 1}", "the weight of cart is 0"),
     ] {
         let told = of(then).expect_err(then);

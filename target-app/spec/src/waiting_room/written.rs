@@ -1,4 +1,4 @@
-//! A waiting room as files have it.
+//! A waiting room as files have it, with a rate as people write it: `100/s`, or the number alone.
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -6,7 +6,7 @@ use controllers::catalogue::parse_time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{WaitingRoomSpec, per_second::PerSecond, search::HardnessSearch};
+use super::{WaitingRoomSpec, search::HardnessSearch};
 
 /// The most replicas of one waiting room.
 const MOST_REPLICAS: usize = 16;
@@ -37,27 +37,6 @@ pub enum RoomPreset {
     /// [`WaitingRoomSpec::as_published`].
     AsPublished,
 }
-
-/// The keys.
-pub(super) const KEYS: [&str; 17] = [
-    "preset",
-    "capacity",
-    "hardness",
-    "binding",
-    "single_use",
-    "skew",
-    "stay",
-    "horizon",
-    "source_share",
-    "page",
-    "keys",
-    "name",
-    "epoch",
-    "training_epochs",
-    "search",
-    "replicas",
-    "listen_replicas",
-];
 
 /// Every key has a default; `waiting_room:` with nothing else is one.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -206,4 +185,38 @@ fn seconds(key: &str, text: Option<String>, usual: u32) -> Result<u32, String> {
     whole
         .and_then(|time| u32::try_from(time.as_secs()).ok())
         .ok_or_else(|| format!("{key}: {text:?} is not a time in whole seconds, up to a day; 5s and 10m are some"))
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum PerSecond {
+    Number(f64),
+    Text(String),
+}
+
+/// The greatest rate.
+const MOST: f64 = 1e6;
+
+impl PerSecond {
+    /// As it is written again.
+    pub(super) fn of(rate: f64) -> Self {
+        Self::Text(format!("{rate}/s"))
+    }
+
+    /// The rate in events a second.
+    ///
+    /// # Errors
+    /// What it is, and what is one.
+    pub(super) fn read(&self) -> Result<f64, String> {
+        let rate = match self {
+            Self::Number(rate) => Some(*rate),
+            Self::Text(text) => text.trim().strip_suffix("/s").and_then(|rate| rate.trim().parse().ok()),
+        };
+        let written = match self {
+            Self::Number(rate) => rate.to_string(),
+            Self::Text(text) => format!("{text:?}"),
+        };
+        rate.filter(|rate| *rate > 0.0 && *rate <= MOST)
+            .ok_or_else(|| format!("capacity: {written} is not a rate over 0 and up to 1000000/s; 100/s is one"))
+    }
 }
