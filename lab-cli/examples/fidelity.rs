@@ -18,7 +18,7 @@ use analysis::{
     summary::{Mode, RunSummary},
 };
 use experiment::{Changes, Library, read};
-use lab_cli::run::{Cpus, Interventions, RunRequest, Sinks, StopSignal, conduct};
+use lab_cli::run::{Cpus, RunRequest, Sinks, StopSignal, conduct};
 
 type Error = Box<dyn std::error::Error>;
 
@@ -126,17 +126,7 @@ impl With<'_> {
         let scratch = tempfile::tempdir()?;
         let out = scratch.path().join("run");
         let cpus = Cpus::anywhere();
-        let touches = Interventions::default();
-        let request = RunRequest {
-            experiment: &plan,
-            out: Some(&out),
-            cpus: &cpus,
-            virtual_time: true,
-            shard: None,
-            live_view: false,
-            fail_fast: false,
-            touches: &touches,
-        };
+        let request = RunRequest::unattended(&plan, Some(&out), &cpus, true);
         let summary = conduct(request, &mut Sinks::default(), &StopSignal::default())?.summary;
         Ok(Simulated { summary, timeline: Recorded::read(&out)?.timeline })
     }

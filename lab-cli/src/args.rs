@@ -5,12 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Command, CommandFactory, Parser, Subcommand, ValueEnum};
 use experiment::Repeat;
 
-mod calibrate;
-mod colours;
 mod compare;
 mod init;
 mod load;
-mod output;
 mod overview;
 mod past_runs;
 mod policies;
@@ -19,7 +16,6 @@ mod replay;
 mod reproduce;
 mod run;
 mod serve;
-mod service_transport;
 mod suite;
 mod sweep;
 #[cfg(test)]
@@ -28,12 +24,9 @@ mod tips;
 mod trace;
 mod values;
 
-pub use calibrate::CalibrateArgs;
-pub use colours::{Color, Colours, ThemeName};
 pub use compare::{CompareArgs, CompareOutput, FailIf, UndecidedIs};
-pub use init::InitArgs;
+pub use init::{CalibrateArgs, InitArgs, ServiceTransport};
 pub use load::{LoadArgs, LoadOutput, RateArgs, RequestArgs, TransportArgs};
-pub use output::Output;
 pub use past_runs::{HistoryArgs, MergeArgs, RecheckArgs, RecommendArgs, ReportArgs, ReportFormat};
 pub use policies::{NewPolicyArgs, PoliciesArgs, PolicyKind};
 pub use proxy::{Log, ProxyArgs, ProxyCommand, SetArgs};
@@ -41,11 +34,11 @@ pub use replay::{By, ReplayArgs};
 pub use reproduce::ReproduceArgs;
 pub use run::RunArgs;
 pub use serve::ServeArgs;
-pub use service_transport::ServiceTransport;
 pub use suite::{SuiteArgs, SuiteOutput};
 pub use sweep::{GoalArgs, SweepArgs, TuneArgs, TuneOutput};
 pub use tips::with_tip;
 pub use trace::{AnonymizeArgs, FitArgs, GenerateArgs, ImportArgs, InspectArgs, Trace};
+pub use values::{Color, Colours, Output, ThemeName};
 
 /// Version, with the commit that the program was built from: of a release build, in a clone or from a published package.
 pub const VERSION: &str = env!("LAB_VERSION");

@@ -14,8 +14,6 @@ mod calibrate;
 mod check;
 mod compare;
 mod destination;
-mod experiment_file;
-mod failure;
 mod history;
 #[cfg(feature = "live")]
 mod init;
@@ -25,7 +23,6 @@ mod load;
 mod man;
 mod merge;
 mod new_policy;
-mod own_service;
 mod policies;
 #[cfg(feature = "live")]
 mod proxy;
@@ -106,15 +103,7 @@ pub fn dispatch(cli: Cli) -> CommandResult {
             Ok(End::Done)
         }
         #[cfg(not(feature = "live"))]
-        Some(
-            LabCommand::Calibrate(_)
-            | LabCommand::Load(_)
-            | LabCommand::Replay(_)
-            | LabCommand::Init(_)
-            | LabCommand::Serve(_)
-            | LabCommand::Proxy(_)
-            | LabCommand::Guard,
-        ) => {
+        Some(_) => {
             let why = "this program was built for virtual time alone, and leaves this command out: build it with its default features (cargo \
                        build --release)";
             Err(Failure::usage(why))

@@ -1,6 +1,6 @@
 //! Ends of the program: every exit code is chosen here.
 
-use std::{fmt, io, process::ExitCode};
+use std::{fmt, io, path::Path, process::ExitCode};
 
 use analysis::{
     FolderError,
@@ -8,14 +8,14 @@ use analysis::{
 };
 
 /// The end of a command; each has an exit code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum End {
-    /// Done; thresholds, if any, held.
+    /// All was done.
     Done,
-    /// It ran, but the verdict is INVALID.
-    Invalid,
-    /// A threshold failed.
+    /// A threshold or claim failed, or nothing was served.
     Failed,
+    /// A run is INVALID.
+    Invalid,
     /// Interrupted (Ctrl-C); what was measured is saved.
     Interrupted,
     /// Asked to end (SIGTERM, SIGHUP); what was measured is saved.
@@ -52,6 +52,12 @@ impl Failure {
     /// Bad input.
     pub fn usage(message: impl fmt::Display) -> Self {
         Self::Usage(message.to_string())
+    }
+
+    /// A file that could not be read or written.
+    pub fn at(path: &Path) -> impl Fn(io::Error) -> Self + use<> {
+        let path = path.display().to_string();
+        move |error| Self::because(format!("{path}: {error}"))
     }
 }
 

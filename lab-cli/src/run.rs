@@ -18,7 +18,6 @@ mod policy_events;
 mod preview;
 pub mod progress;
 mod reference;
-mod rehearsal;
 mod sampler;
 mod seconds;
 mod simulated;
@@ -34,7 +33,7 @@ pub use calibrate::{
     measure as measure_plant, measure_service, search as search_capacity,
 };
 pub use conductor::{Finished, RunRequest, conduct};
-pub use environment::{cpus::Cpus, look_before::look_before};
+pub use environment::cpus::{Cpus, look_before};
 pub use error::RunFailure;
 #[cfg(feature = "live")]
 pub use live::service::{
@@ -49,10 +48,8 @@ pub use live::{
 #[cfg(feature = "live")]
 pub use load::{FinishedLoad, LoadFolder, LoadRequest, context as load_context, judged as judged_report, run_load};
 pub use manifest::WORLD;
-pub use preview::{preview, previewed};
-pub use rehearsal::rehearse;
+pub use preview::{preview, previewed, rehearse};
 pub use simulated::{parallel::side_by_side, setup::VirtualSetup};
-
 pub use stop::StopSignal;
 
 #[cfg(not(feature = "live"))]

@@ -6,12 +6,9 @@
 mod bench;
 mod journal;
 mod knob;
-mod progress;
 mod range;
-mod search;
 
 pub use bench::{Bench, BenchError, CaseFound, Seed, SweepCase, SweepFile, seeds};
 pub use journal::Journal;
-pub use knob::{Knob, knobs};
+pub use knob::{Knob, KnobSearch, knobs};
 pub use range::{Grid, Spread, spread};
-pub use search::KnobSearch;

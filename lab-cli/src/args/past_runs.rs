@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{output::Output, values::day};
+use super::values::{Output, day};
 
 /// `lab recheck`.
 #[derive(Debug, Args)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::output::Output;
+use super::values::Output;
 
 /// `lab policies`.
 #[derive(Debug, Args)]

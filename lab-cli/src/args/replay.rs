@@ -4,10 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args, ValueEnum};
 
-use super::{
-    output::Output,
-    values::{offset, size, time},
-};
+use super::values::{Output, offset, size, time};
 
 /// `lab replay`.
 #[derive(Debug, Args)]

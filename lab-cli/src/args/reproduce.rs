@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::output::Output;
+use super::values::Output;
 
 /// `lab reproduce`.
 #[derive(Debug, Args)]

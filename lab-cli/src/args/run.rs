@@ -6,7 +6,7 @@ use clap::Args;
 use experiment::Repeat;
 use measure::Shard;
 
-use super::output::Output;
+use super::values::Output;
 
 /// Heading of what is printed and written.
 const RESULTS: &str = "Results";

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use measure::Shard;
 
-use super::output::Output;
+use super::values::Output;
 
 /// What both search by.
 #[derive(Debug, Args)]

@@ -5,10 +5,7 @@ use std::{path::PathBuf, str::FromStr as _, time::Duration};
 use clap::{Args, Subcommand};
 use trace_import::web::RequestTime;
 
-use super::{
-    output::Output,
-    values::{offset, size, time},
-};
+use super::values::{Output, offset, size, time};
 
 /// `lab trace`.
 #[derive(Debug, Subcommand)]

@@ -1,7 +1,8 @@
-//! Values of flags that more than one command reads: times, sizes, shares, days.
+//! Values of flags that more than one command reads: times, sizes, shares, days, forms of output, colours.
 
 use std::{net::SocketAddr, time::Duration};
 
+use clap::{Args, ValueEnum};
 use controllers::catalogue::parse_time;
 use experiment::fields::parse_size;
 
@@ -47,4 +48,48 @@ pub(super) fn day(text: &str) -> Result<String, String> {
         [year, month, day] if digits(year, 4) && digits(month, 2) && digits(day, 2) => Ok(parts.concat()),
         _ => Err("write a day: 2026-11-22".to_owned()),
     }
+}
+
+/// Forms of results.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// For people.
+    #[default]
+    Text,
+    /// For scripts.
+    Json,
+}
+
+/// Colours of a terminal.
+#[derive(Debug, Clone, Copy, Args)]
+#[command(next_help_heading = "Global options")]
+pub struct Colours {
+    /// Colours: when.
+    #[arg(long, global = true, display_order = 1000, hide_short_help = true, value_enum, default_value_t = Color::Auto)]
+    pub color: Color,
+    /// Colours for a dark or a light ground [auto: the terminal is asked].
+    #[arg(long, global = true, display_order = 1000, hide_short_help = true, value_enum, default_value_t = ThemeName::Auto)]
+    pub theme: ThemeName,
+}
+
+/// The ground that colours are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ThemeName {
+    /// As the terminal says; dark if it does not.
+    Auto,
+    /// Light text on a dark ground.
+    Dark,
+    /// Dark text on a light ground.
+    Light,
+}
+
+/// When to colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
 }

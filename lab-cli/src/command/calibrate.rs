@@ -3,15 +3,16 @@
 mod plant_file;
 mod service;
 
-use std::thread::available_parallelism;
-
 use experiment::{
     Changes, Experiment,
     plan::{AppPlan, ArmPlan},
 };
 
 use self::plant_file::{how, keep};
-use super::{experiment_file::read_experiment, stdout::print};
+use super::{
+    input::{read_experiment, read_text},
+    stdout::print,
+};
 use crate::{
     args,
     exit::{CommandResult, Failure},
@@ -55,8 +56,6 @@ pub fn calibrate(args: &args::CalibrateArgs) -> CommandResult {
         return service::calibrate(&own, args);
     }
     let experiments = targets(&args.targets)?;
-    // Before this process keeps to one of them.
-    let cores = available_parallelism().map_or(1, usize::from);
     let cpus = Cpus::choose();
     cpus.pin_generator();
     let stop = StopSignal::listen(restore).map_err(Failure::because)?;
@@ -77,17 +76,12 @@ pub fn calibrate(args: &args::CalibrateArgs) -> CommandResult {
     let measured = measured.map_err(Failure::because)?;
     print(as_table(&measured).as_bytes())?;
     caution(&measured).into_iter().for_each(|caution| sinks.note(caution));
-    keep(args, &measured.verdict, &as_yaml(&measured, &how(args, cores)), "")
+    keep(args, &measured.verdict, &as_yaml(&measured, &how(args)), "")
 }
 
 /// The experiments of the measurement, one a service: a first arm without control, a second one that refuses.
 fn targets(names: &[String]) -> Result<Vec<Experiment>, Failure> {
-    let built_in = |text: &str| {
-        experiment::read(text, &Changes::default()).map_err(|problems| {
-            let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            Failure::because(lines.join("\n"))
-        })
-    };
+    let built_in = |text: &str| read_text(text, "built in", &Changes::default());
     let refuses = built_in(REFUSES)?.arms;
     let mut found: Vec<Experiment> = Vec::new();
     for name in names {

@@ -6,7 +6,7 @@ use experiment::{
     plan::{Model, preview},
 };
 
-use super::{experiment_file::read_experiment, own_service, stdout::print};
+use super::{destination, input::read_experiment, stdout::print};
 use crate::{
     args,
     exit::{CommandResult, Failure},
@@ -47,7 +47,7 @@ fn line(file: &str, experiment: &Experiment) -> String {
         Model::Script { plan, .. } => preview(plan).iter().map(|line| format!("{file}: plan: {line}\n")).collect(),
         Model::Mail { .. } | Model::Url { .. } => String::new(),
     };
-    let whole = own_service::whole_time(experiment);
+    let whole = destination::whole_time(experiment);
     let whole = whole.map_or_else(String::new, |time| format!(", about {} in all", long_time(time.as_secs_f64())));
     format!(
         "{file}: good: {} over {}, arms {}, {} of load{whole}\n{plan}{notes}",

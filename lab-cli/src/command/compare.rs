@@ -16,8 +16,6 @@ use crate::{
     exit::{CommandResult, End, Failure, complain},
 };
 
-mod likeness;
-mod markdown;
 mod sides;
 #[cfg(feature = "live")]
 mod two;
@@ -26,8 +24,7 @@ mod verdicts;
 #[cfg(feature = "live")]
 pub(super) use two::of_two;
 
-use likeness::alike;
-use sides::{Entry, NotCompared, contests, one_run};
+use sides::{Entry, NotCompared, alike, contests, one_run};
 use verdicts::{SCHEMA, Verdicts, asides};
 
 pub fn compare(args: &args::CompareArgs) -> CommandResult {
@@ -64,7 +61,7 @@ pub fn compare(args: &args::CompareArgs) -> CommandResult {
     match args.output {
         CompareOutput::Text => print_text(&text(&verdicts))?,
         CompareOutput::Json => print_json(&verdicts)?,
-        CompareOutput::Md => print(markdown::document(&verdicts).as_bytes())?,
+        CompareOutput::Md => print(verdicts::document(&verdicts).as_bytes())?,
     };
     let fails = |verdict: ComparisonVerdict| match verdict {
         ComparisonVerdict::Worse => args.fail_if == Some(FailIf::Worse),

@@ -18,7 +18,11 @@ use experiment::{
 };
 
 use self::{file::FoundService, probe::ServiceProbe};
-use super::{destination::destination, experiment_file::read_text, input::header, stdout::print};
+use super::{
+    destination::destination,
+    input::{header, read_text},
+    stdout::print,
+};
 use crate::{
     args,
     exit::{CommandResult, Failure, complain},
@@ -64,7 +68,7 @@ pub fn init(args: &args::InitArgs) -> CommandResult {
     }
     let written = OpenOptions::new().write(true).create_new(true).open(&out);
     let written = written.and_then(|mut file| file.write_all((schema::modeline() + &text).as_bytes()));
-    written.map_err(|error| Failure::because(format!("{}: {error}", out.display())))?;
+    written.map_err(Failure::at(&out))?;
     let beside = write_schema_beside(&out).map_err(Failure::because)?;
     let (out, beside) = (out.display(), beside.display());
     let said = format!(
@@ -83,9 +87,7 @@ fn service(args: &args::InitArgs) -> Result<(OwnService, String), Failure> {
     };
     let at = |url: &str| -> Result<(String, String), Failure> {
         let (parsed, target) = destination(url, &args.allow_host)?;
-        let path =
-            parsed.query().map_or_else(|| parsed.path().to_owned(), |query| format!("{}?{query}", parsed.path()));
-        Ok((target.url, path))
+        Ok((target.url, parsed[url::Position::BeforePath..url::Position::AfterQuery].to_owned()))
     };
     if args.service.starts_with("http://") || args.service.starts_with("https://") {
         let (url, path) = at(&args.service)?;

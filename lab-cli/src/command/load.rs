@@ -8,7 +8,6 @@ mod find_rate;
 mod judged;
 mod pace;
 mod requests;
-mod silence;
 mod text;
 mod watch;
 
@@ -19,15 +18,13 @@ use measure::{Report, Window};
 use senders::{RunError, RunOptions};
 use workloads::plan::{LoadPlan, Target};
 
-pub(super) use self::text::ReportedLoad;
 use self::{
     judged::LoadResult,
-    pace::{Counted, Pace},
-    silence::Silence,
+    pace::{Counted, Pace, Silence},
 };
+pub(super) use self::{requests::path, text::ReportedLoad};
 use super::{
     destination::{answering_first, behind_a_socket, destination},
-    failure::failed,
     stdout::{print, print_as, print_text},
 };
 use crate::{
@@ -115,7 +112,7 @@ fn send(
     let finished = finished.map_err(|failure| match failure {
         // What was typed cannot be sent.
         RunFailure::Load(problem @ (RunError::Crowd(_) | RunError::Certificate { .. })) => Failure::usage(problem),
-        other => failed(&other),
+        other => other.into(),
     })?;
     Ok(Sent { finished, silent, pace })
 }

@@ -18,9 +18,8 @@ pub(super) fn man(args: &ManArgs) -> CommandResult {
     lab.build();
     match &args.out {
         Some(folder) => {
-            fs::create_dir_all(folder)
-                .and_then(|()| clap_mangen::generate_to(lab, folder))
-                .map_err(|error| Failure::because(format!("{}: {error}", folder.display())))?;
+            let written = fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(lab, folder));
+            written.map_err(Failure::at(folder))?;
             Ok(End::Done)
         }
         None => {

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs, io,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -82,11 +82,11 @@ fn run(args: &MergeArgs) -> CommandResult {
     let folder = ResultsFolder::create(Some(&args.out), &whole.experiment)?;
     for (name, from) in &whole.files {
         let to = args.out.join(name);
-        fs::copy(from, &to).map_err(failed_at(&to))?;
+        fs::copy(from, &to).map_err(Failure::at(&to))?;
     }
     for (name, text) in [("timeline.jsonl", &whole.timeline), ("events.jsonl", &whole.events)] {
         let to = args.out.join(name);
-        put_in_place(&to, text.as_bytes()).map_err(failed_at(&to))?;
+        put_in_place(&to, text.as_bytes()).map_err(Failure::at(&to))?;
     }
     folder.replace("manifest.json", &whole.manifest)?;
     let summary = summarised(&args.out)?;
@@ -118,17 +118,12 @@ fn suite(args: &MergeArgs) -> CommandResult {
     }
     for (name, run) in &runs {
         let to = args.out.join(name);
-        fs::create_dir_all(&to).map_err(failed_at(&to))?;
-        for entry in fs::read_dir(run).map_err(failed_at(run))?.flatten() {
+        fs::create_dir_all(&to).map_err(Failure::at(&to))?;
+        for entry in fs::read_dir(run).map_err(Failure::at(run))?.flatten() {
             let file = to.join(entry.file_name());
-            fs::copy(entry.path(), &file).map_err(failed_at(&file))?;
+            fs::copy(entry.path(), &file).map_err(Failure::at(&file))?;
         }
     }
     let way_on = "the same command with this --out, and without --shard, scores them";
     print(format!("{} in {}: {way_on}\n", counted(runs.len(), "scenario"), args.out.display()).as_bytes())
-}
-
-fn failed_at(path: &Path) -> impl Fn(io::Error) -> Failure + use<> {
-    let path = path.display().to_string();
-    move |error| Failure::because(format!("{path}: {error}"))
 }

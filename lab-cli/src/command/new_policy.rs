@@ -39,7 +39,7 @@ pub(super) fn new_policy(args: &args::NewPolicyArgs) -> CommandResult {
     let here = std::env::current_dir().map_err(Failure::because)?;
     let lab = match &args.lab {
         Some(path) => given(path)?,
-        None => found_upwards(&here).ok_or_else(|| {
+        None => here.ancestors().find(|folder| is_the_lab(folder)).map(Path::to_owned).ok_or_else(|| {
             Failure::usage(
                 "there is no workspace of the lab in this folder or above it: go into a clone of it, or name one with --lab PATH",
             )
@@ -150,10 +150,6 @@ fn given(path: &Path) -> Result<PathBuf, Failure> {
         return Err(Failure::usage(message));
     }
     Ok(path)
-}
-
-fn found_upwards(from: &Path) -> Option<PathBuf> {
-    from.ancestors().find(|folder| is_the_lab(folder)).map(Path::to_owned)
 }
 
 /// True for the root of a clone of this workspace.

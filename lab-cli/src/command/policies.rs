@@ -1,4 +1,4 @@
-//! `lab policies`: the catalogue.
+//! `lab policies`: the catalogue, in an order for people: what to try first, then by what a policy goes by.
 
 use std::fmt::Write;
 
@@ -9,16 +9,11 @@ use controllers::{
 use installed::catalogue;
 use serde::Serialize;
 
-mod shelves;
-
-pub use shelves::FIRST;
-
 use super::stdout::print_as;
 use crate::{
     args,
     exit::{CommandResult, Failure},
 };
-use shelves::{OWN, SHELVES, shelf_of};
 
 pub fn policies(args: &args::PoliciesArgs) -> CommandResult {
     let entries: Vec<(&Entry, Option<&Preset>)> = match &args.name {
@@ -100,7 +95,9 @@ const BOUNDS: &str = "Bounds (arms of an experiment in virtual time)";
 fn title_of(entry: &Entry) -> &'static str {
     match entry.bound() {
         Some(_) => BOUNDS,
-        None if entry.is_policy() => SHELVES.get(shelf_of(entry.name)).map_or(OWN, |shelf| shelf.title),
+        None if entry.is_policy() => {
+            SHELVES.iter().find(|shelf| shelf.names.contains(&entry.name)).map_or(OWN, |shelf| shelf.title)
+        }
         None => MACHINES,
     }
 }
@@ -168,4 +165,51 @@ fn whole(entry: &Entry, chosen: Option<&Preset>) -> String {
         let _ = writeln!(text, "  {:name$}  [{}]", "", row.source);
     }
     text
+}
+
+/// Policies that are worth a try before any service.
+pub const FIRST: [&str; 3] = ["headway", "concurrency", "gradient2"];
+
+/// Policies under one head.
+struct Shelf {
+    title: &'static str,
+    names: &'static [&'static str],
+}
+
+/// Shelves in their order. What is on none, as a policy of one's own, stands at the end.
+const SHELVES: [Shelf; 6] = [
+    Shelf { title: "Start here", names: &["none", "headway", "concurrency", "gradient2", "compose"] },
+    Shelf { title: "Limits that you set", names: &["fixed-rate", "queue-length", "connections", "class-queues"] },
+    Shelf {
+        title: "Adaptive: by response times, waiting or load",
+        names: &["aimd", "vegas", "codel", "lifo", "deadline", "cheapest-first", "seda", "degrade"],
+    },
+    Shelf {
+        title: "By importance, customer or cost",
+        names: &["fair-queue", "utilization", "dont-retry", "dagor", "quota", "sre", "sentry", "saturation"],
+    },
+    Shelf { title: "On the senders' side", names: &["throttle", "retry-budget", "sre-client"] },
+    Shelf { title: "Research baselines", names: &["pid", "mm1", "queue-threshold", "red", "sessions"] },
+];
+
+/// Head of those that are on no shelf.
+const OWN: &str = "Your own";
+
+#[cfg(test)]
+mod tests {
+    use controllers::Catalogue;
+
+    use super::*;
+
+    #[test]
+    fn every_policy_of_the_catalogue_is_on_one_shelf() {
+        let of_catalogue: Vec<&str> =
+            Catalogue::built_in().entries().filter(|entry| entry.is_policy()).map(|entry| entry.name).collect();
+        for name in &of_catalogue {
+            let shelves = SHELVES.iter().filter(|shelf| shelf.names.contains(name)).count();
+            assert_eq!(shelves, 1, "{name}");
+        }
+        let placed = SHELVES.iter().flat_map(|shelf| shelf.names).chain(&FIRST);
+        placed.for_each(|name| assert!(of_catalogue.contains(name), "{name}"));
+    }
 }

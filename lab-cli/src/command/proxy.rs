@@ -5,8 +5,6 @@ mod set;
 mod settings;
 mod settings_text;
 
-use std::io::{self, Write};
-
 use analysis::live::value_in_words;
 use controllers::catalogue::Setting;
 use live_service::serve::ServeError;
@@ -14,7 +12,10 @@ use proxy::{ProxyError, Reread, check, proxy_blocking};
 use spec::{proxy::ProxySpec, waiting_room::WaitingRoomSpec, wire::Ready};
 
 use self::settings::spec;
-use super::{ready::ready_for_people, stdout::print};
+use super::{
+    ready::{ready_for_people, tell},
+    stdout::print,
+};
 use crate::{
     args::{ProxyArgs, ProxyCommand},
     exit::{CommandResult, End, Failure, complain},
@@ -35,7 +36,10 @@ pub fn proxy(args: &ProxyArgs) -> CommandResult {
             ready.warnings.iter().for_each(|warning| complain(&format!("warning: {warning}")));
         }
         // A closed pipe is no reason to stop serving.
-        let _ = if json { tell(&ready) } else { print(for_people(&ready, &about, dry_run).as_bytes()).map(drop) };
+        match json {
+            true => tell(&ready),
+            false => drop(print(for_people(&ready, &about, dry_run).as_bytes())),
+        }
     };
     proxy_blocking(spec, reread(args), told).map_err(failure)?;
     Ok(End::Done)
@@ -106,11 +110,4 @@ fn for_people(ready: &Ready, about: &str, dry_run: bool) -> String {
     }
     text.push_str(&ready_for_people(ready));
     text
-}
-
-fn tell(ready: &Ready) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    let line = serde_json::to_string(ready).unwrap_or_default();
-    writeln!(out, "{line}")?;
-    Ok(out.flush()?)
 }

@@ -1,8 +1,16 @@
 //! The ready lines of a service or a proxy that takes requests, for people.
 
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write as _};
 
 use spec::wire::Ready;
+
+/// Prints the ready line, for programs.
+pub(super) fn tell(ready: &Ready) {
+    let mut out = std::io::stdout().lock();
+    let line = serde_json::to_string(ready).unwrap_or_default();
+    let _ = writeln!(out, "{line}");
+    let _ = out.flush();
+}
 
 /// Notes of a service or a proxy that takes requests, beside its address: who can reach it, and its other ports.
 pub(super) fn ready_for_people(ready: &Ready) -> String {

@@ -5,11 +5,11 @@ use std::path::Path;
 use analysis::{Recorded, recommend::recommendation, report::RunFiles, summary::RunSummary};
 use experiment::{Changes, Experiment, Library, Repeat};
 
-use super::{experiment_file::read_experiment, failure::failed, policies, run::where_it_is, stdout::print_as};
+use super::{input::read_experiment, policies, run::where_it_is, stdout::print_as};
 use crate::{
     args::{self, Output},
     exit::{CommandResult, Failure, complain},
-    run::{Cpus, Finished, Interventions, RunRequest, Sinks, StopSignal, conduct, progress::ProgressLines},
+    run::{Cpus, Finished, RunRequest, Sinks, StopSignal, conduct, progress::ProgressLines},
     screens::restore,
     store::find_run,
 };
@@ -64,18 +64,8 @@ fn computed(name: &str, set: &[String]) -> Result<Finished, Failure> {
     let stop = StopSignal::listen(restore).map_err(Failure::because)?;
     let mut sinks = Sinks::default();
     sinks.add(ProgressLines::default());
-    let (cpus, touches) = (Cpus::choose(), Interventions::default());
-    let request = RunRequest {
-        experiment: &experiment,
-        out: None,
-        cpus: &cpus,
-        virtual_time: true,
-        shard: None,
-        live_view: false,
-        fail_fast: false,
-        touches: &touches,
-    };
-    conduct(request, &mut sinks, &stop).map_err(|failure| failed(&failure))
+    let cpus = Cpus::choose();
+    Ok(conduct(RunRequest::unattended(&experiment, None, &cpus, true), &mut sinks, &stop)?)
 }
 
 fn has(experiment: &Experiment, policy: &str) -> bool {

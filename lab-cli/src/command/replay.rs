@@ -16,8 +16,7 @@ use workloads::{
 
 use super::{
     destination::{answering_first, destination},
-    experiment_file::read_text,
-    input::header,
+    input::{header, read_text},
     load::{self, ReportedLoad, report_on},
     run,
 };
@@ -109,10 +108,7 @@ fn plan(args: &args::ReplayArgs, url: &str, recording: &Recording) -> Result<Loa
     // Braces have no place in URLs: the path is taken as it was typed.
     let (_, target) = destination(&url.replace(['{', '}'], "_"), &args.allow_host)?;
     let target = answering_first(target);
-    let after_scheme = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let path = after_scheme.find(['/', '?', '#']).map_or("", |at| &after_scheme[at..]);
-    let path = path.split('#').next().unwrap_or(path);
-    let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+    let path = load::path(url);
     known_places(&path).map_err(|problem| Failure::usage(format!("{url}: {problem}")))?;
     let users = Users::Url(UrlUsers {
         headers: args.headers.iter().map(|line| header(line)).collect::<Result<_, _>>()?,

@@ -7,15 +7,14 @@ use controllers::catalogue::nearest;
 use experiment::{Changes, Experiment, Library, Repeat};
 
 use super::{
-    experiment_file::read_experiment,
-    failure::failed,
-    run::{look, worse},
+    input::read_experiment,
+    run::look,
     stdout::{print, print_as},
 };
 use crate::{
     args::{self, Output},
     exit::{CommandResult, End, Failure, complain},
-    run::{Cpus, Finished, Interventions, RunRequest, Sinks, StopSignal, conduct, progress::ProgressLines},
+    run::{Cpus, Finished, RunRequest, Sinks, StopSignal, conduct, progress::ProgressLines},
     screens::{printed, restore},
 };
 
@@ -55,12 +54,11 @@ pub fn reproduce(args: &args::ReproduceArgs) -> CommandResult {
         let Finished { summary, folder } = finished?;
         let figure = figure::drawn(&folder, experiment.figure.as_ref())?;
         if let Some(path) = &args.svg {
-            let failed = |error| Failure::because(format!("{}: {error}", path.display()));
-            std::fs::write(path, figure.to_svg(&Size::FIGURE)).map_err(failed)?;
+            std::fs::write(path, figure.to_svg(&Size::FIGURE)).map_err(Failure::at(path))?;
         }
         let drawn = if args.output == Output::Text { printed(&figure) } else { String::new() };
         let artefact = Artefact::of(&experiment, ids, &summary, &figure, folder);
-        worst = worse(worst, artefact.end());
+        worst = worst.max(artefact.end());
         if let Some(page) = &mut page {
             page.add(page::shown(&experiment, &artefact, &summary, figure, args))?;
         }
@@ -90,10 +88,7 @@ fn one(
         complain(&format!("{}: {}", experiment.name, experiment.about));
     }
     let out = args.out.as_ref().map(|out| out.join(&experiment.name));
-    let (out, virtual_time, touches) = (out.as_deref(), !args.live, &Interventions::default());
-    let request =
-        RunRequest { experiment, out, cpus, virtual_time, shard: None, live_view: false, fail_fast: false, touches };
-    conduct(request, &mut sinks, stop).map_err(|failure| failed(&failure))
+    Ok(conduct(RunRequest::unattended(experiment, out.as_deref(), cpus, !args.live), &mut sinks, stop)?)
 }
 
 /// A picture is of one figure, and a place that cannot be written to is told before anything runs.

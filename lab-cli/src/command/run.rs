@@ -17,7 +17,7 @@ use measure::Shard;
 
 #[cfg(feature = "live")]
 use super::terminal::{has_view, of_one_run};
-use super::{experiment_file::read_experiment, failure::failed, own_service, stdout::print_as};
+use super::{destination, input::read_experiment, stdout::print_as};
 use crate::{
     args::{self, Colours, Output},
     exit::{CommandResult, End, Failure, complain},
@@ -67,13 +67,13 @@ pub(super) fn all(experiments: &[Experiment], args: &args::RunArgs, colours: Col
         return Err(Failure::usage(format!("{} runs in virtual time alone: add --virtual", only.name)));
     }
     if !args.virtual_time && !cfg!(feature = "live") {
-        return Err(failed(&RunFailure::VirtualBuild));
+        return Err(RunFailure::VirtualBuild.into());
     }
     for experiment in experiments {
         if !args.virtual_time {
-            own_service::may_run(experiment, &args.allow_host)?;
+            destination::may_run(experiment, &args.allow_host)?;
         } else if let Some(why) = experiment.live_only() {
-            return Err(failed(&RunFailure::LiveOnly { name: experiment.name.clone(), why }));
+            return Err(RunFailure::LiveOnly { name: experiment.name.clone(), why }.into());
         }
     }
     for experiment in experiments {
@@ -97,7 +97,7 @@ pub(super) fn all(experiments: &[Experiment], args: &args::RunArgs, colours: Col
         }
         let summary = finished?.summary;
         let undecided = experiment.compare.decide && is_undecided(&summary);
-        worst = worse(worst, if undecided { worse(end_of(&summary), End::Failed) } else { end_of(&summary) });
+        worst = worst.max(end_of(&summary)).max(if undecided { End::Failed } else { End::Done });
         // Whatever gates make of the arms before it.
         if args.fail_fast && summary.arms.iter().any(|arm| arm.verdict == Validity::Invalid) {
             return Ok(if worst == End::Done { End::Invalid } else { worst });
@@ -162,12 +162,12 @@ fn one(
         shard: args.shard,
         live_view,
         fail_fast: args.fail_fast,
-        touches: &touches,
+        touches,
     };
     let outcome = conduct(request, &mut sinks, stop);
     // Gives the terminal back before anything is printed.
     drop((sinks, screen));
-    let finished = outcome.map_err(|failure| failed(&failure))?;
+    let finished = outcome?;
     over_time(&finished.folder, args)?;
     let Finished { summary, folder } = &finished;
     print_as(args.output, summary, || analysis::report::text(summary, args.details) + &where_it_is(folder))?;
@@ -180,9 +180,7 @@ fn over_time(folder: &Path, args: &args::RunArgs) -> Result<(), Failure> {
         return Ok(());
     }
     let Some(run) = RunFiles::read(folder).map_err(Failure::because)? else { return Ok(()) };
-    let write = |path: &Path, text: &str| {
-        std::fs::write(path, text).map_err(|error| Failure::because(format!("{}: {error}", path.display())))
-    };
+    let write = |path: &Path, text: &str| std::fs::write(path, text).map_err(Failure::at(path));
     if let Some(path) = &args.series {
         write(path, &series::rows(&run.timeline))?;
     }
@@ -231,15 +229,4 @@ fn is_undecided(summary: &RunSummary) -> bool {
     summary.decision.as_ref().is_some_and(is_open)
         || deciding.is_empty()
         || deciding.iter().any(|comparison| comparison.verdict == ComparisonVerdict::Undecided)
-}
-
-/// An INVALID run says nothing, not even that a threshold failed.
-pub(super) fn worse(a: End, b: End) -> End {
-    let rank = |end: End| match end {
-        End::Done => 0,
-        End::Failed => 1,
-        End::Invalid => 2,
-        End::Interrupted | End::Terminated => 3,
-    };
-    if rank(b) > rank(a) { b } else { a }
 }

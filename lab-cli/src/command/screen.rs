@@ -19,10 +19,9 @@ use traces::trace::Header;
 
 use super::{
     compare::of_two,
-    experiment_file::read_text,
-    failure::failed,
+    destination,
     history::readable,
-    own_service,
+    input::read_text,
     terminal::{close, palette},
     trace,
 };
@@ -40,7 +39,6 @@ use files::listed;
 use previews::Previews;
 
 mod commands;
-mod export;
 mod files;
 mod previews;
 
@@ -90,7 +88,7 @@ pub fn open(colours: Colours) -> CommandResult {
                 Ok(()) => ScreenMessage::Written { path, and_edit, command },
                 Err(failure) => ScreenMessage::Failed(failure.in_words()),
             },
-            ScreenJob::Export { what, folder, table } => match export::put(what, &folder, &table) {
+            ScreenJob::Export { what, folder, table } => match files::put(what, &folder, &table) {
                 Ok(said) => ScreenMessage::Done(said),
                 Err(failure) => ScreenMessage::Failed(failure.in_words()),
             },
@@ -133,7 +131,7 @@ fn run(
     let experiment = read_text(&order.text, &order.name, &order.changes)?;
     // A host beyond this machine has to be typed: lab run --allow-host.
     if !order.virtual_time {
-        own_service::may_run(&experiment, &[])?;
+        destination::may_run(&experiment, &[])?;
     }
     let cpus = Cpus::choose();
     stop.run_begins();
@@ -143,16 +141,8 @@ fn run(
     let mut sinks = Sinks::default();
     let teller = teller.clone();
     sinks.add(move |event: &LiveEvent| teller.event(event));
-    let request = RunRequest {
-        experiment: &experiment,
-        out: None,
-        cpus: &cpus,
-        virtual_time,
-        shard: None,
-        live_view: true,
-        fail_fast: false,
-        touches,
-    };
+    let request = RunRequest::unattended(&experiment, None, &cpus, virtual_time);
+    let request = RunRequest { live_view: true, touches: touches.clone(), ..request };
     let began = Instant::now();
     // On a thread of its own, which alone is kept to the generator's processor: the next run may want all of them.
     let finished = std::thread::scope(|scope| {
@@ -166,7 +156,7 @@ fn run(
     });
     match finished {
         Ok(Ok(finished)) => Ok((finished.folder, began.elapsed())),
-        Ok(Err(failure)) => Err(failed(&failure)),
+        Ok(Err(failure)) => Err(failure.into()),
         Err(_) => Err(Failure::because("the run panicked; what it had measured is in its folder")),
     }
 }

@@ -11,10 +11,7 @@ use analysis::{
 use experiment::{Changes, Experiment, plan::ArmPlan};
 use serde_json::{Value, json};
 
-use super::{
-    experiment_file::{experiment_text, folder_of, read_text},
-    failure::failed,
-};
+use super::input::{experiment_text, folder_of, read_text};
 use crate::{
     args::GoalArgs,
     exit::{CommandResult, End, Failure, complain},
@@ -150,7 +147,7 @@ pub(super) fn journal(out: Option<&Path>, name: &str, plan: &Value) -> Result<Jo
 pub(super) fn not_done(error: BenchError, bench: &Bench<'_>, stop: &StopSignal) -> CommandResult {
     match (error, stop.end()) {
         (BenchError::Said(failure), _) => Err(failure),
-        (BenchError::Failed(failure), None) => Err(failed(&failure)),
+        (BenchError::Failed(failure), None) => Err(failure.into()),
         (_, end) => {
             let folder = bench.journal().folder().display().to_string();
             complain(&format!("stopped; the same command with --out {} goes on", scrubbed(&folder)));

@@ -21,7 +21,11 @@ use experiment::{
 use spec::{services::TaskSpec, token::Token, wire::Ready};
 use workloads::StopFlag;
 
-use super::{experiment_file::read_experiment, ready::ready_for_people, stdout::print};
+use super::{
+    input::read_experiment,
+    ready::{ready_for_people, tell},
+    stdout::print,
+};
 use crate::{
     args,
     exit::{CommandResult, End, Failure},
@@ -201,12 +205,4 @@ fn for_the_lab(token: Option<Token>) -> CommandResult {
     task.target.control_token = token;
     target_app::serve(task, |ready| tell(&ready)).map_err(Failure::because)?;
     Ok(End::Done)
-}
-
-fn tell(ready: &Ready) {
-    let mut out = io::stdout().lock();
-    // A lab that is gone takes this process with it; nobody is left to read.
-    let line = serde_json::to_string(ready).unwrap_or_default();
-    let _ = writeln!(out, "{line}");
-    let _ = out.flush();
 }

@@ -24,14 +24,12 @@ use crate::{
 };
 
 pub(super) mod arms;
-mod progress;
 mod random;
 mod runs;
 pub(super) mod scenario;
 
 use arms::contenders;
-use progress::SuiteProgress;
-use runs::{Kept, Runs};
+use runs::{Kept, Runs, SuiteProgress};
 use scenario::{Scenario, ScenarioSource};
 
 /// Name of the matrix in the suite's folder.
@@ -69,7 +67,8 @@ pub fn suite(args: &SuiteArgs) -> CommandResult {
     }
     let matrix = matrix(&found, &policies, args.repeat);
     let json = analysis::text::json(&matrix).map_err(Failure::because)?;
-    write(&folder.join(MATRIX), json.as_bytes())?;
+    let file = folder.join(MATRIX);
+    put_in_place(&file, json.as_bytes()).map_err(Failure::at(&file))?;
     shown(&matrix, &scenarios, &folder, args.output)?;
     let lost = before.map_or_else(Vec::new, |before| worse(&before, &matrix));
     for cell in &lost {
@@ -126,12 +125,8 @@ fn shown(matrix: &SuiteMatrix, scenarios: &[Scenario], folder: &Path, output: Su
                 runs::write_report(&folder.join(scenario.name()))?;
             }
             let page = folder.join(PAGE);
-            write(&page, html::suite::document(matrix).as_bytes())?;
+            put_in_place(&page, html::suite::document(matrix).as_bytes()).map_err(Failure::at(&page))?;
             print(format!("{}\n", page.display()).as_bytes())
         }
     }
-}
-
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    put_in_place(path, bytes).map_err(|error| Failure::because(format!("{}: {error}", path.display())))
 }

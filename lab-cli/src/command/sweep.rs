@@ -41,20 +41,13 @@ struct Swept {
     experiment: String,
     phase: String,
     goal: String,
-    axes: Vec<SweptAxis>,
+    axes: Vec<Grid>,
     seeds: u32,
     /// The difference that does not matter in practice, as a share of the best value.
     margin: f64,
     points: Vec<Point>,
     /// The number of the best point; `None`: none meets the condition.
     best: Option<usize>,
-}
-
-#[derive(Debug, Serialize)]
-struct SweptAxis {
-    key: String,
-    values: Vec<String>,
-    log: bool,
 }
 
 /// An arm at one place of the grid.
@@ -210,13 +203,12 @@ fn judged(search: &Search, file: &Experiment, axes: &[Grid], found: &[CaseFound]
             point.near_best = search.goal.is_near(&point.found, &best, margin);
         }
     }
-    let axis = |axis: &Grid| SweptAxis { key: axis.key.clone(), values: axis.values.clone(), log: axis.log };
     Swept {
         schema: SCHEMA,
         experiment: file.name.clone(),
         phase: phase.to_owned(),
         goal: search.goal.in_words(),
-        axes: axes.iter().map(axis).collect(),
+        axes: axes.to_vec(),
         seeds,
         margin,
         points,

@@ -1,6 +1,5 @@
 //! `lab trace`: a file for each of its commands.
 
-mod anonymize;
 mod fit;
 mod generate;
 mod import;
@@ -8,7 +7,6 @@ mod inspect;
 #[cfg(feature = "live")]
 mod on_screen;
 mod read;
-mod small_file;
 mod write;
 
 use crate::{
@@ -22,7 +20,7 @@ pub fn trace(args: &args::Trace, colours: Colours) -> CommandResult {
         args::Trace::Inspect(args) => inspect::inspect(args, colours),
         args::Trace::Fit(args) => fit::fit(args),
         args::Trace::Generate(args) => generate::generate(args),
-        args::Trace::Anonymize(args) => anonymize::anonymize(args),
+        args::Trace::Anonymize(args) => generate::anonymize(args),
     }
 }
 

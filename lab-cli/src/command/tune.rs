@@ -163,10 +163,8 @@ impl Tuning<'_> {
 
     fn costs(&mut self, written: &[Vec<String>]) -> Result<Vec<f64>, BenchError> {
         let found = self.try_all(written)?;
-        Ok(found
-            .iter()
-            .map(|found| found.as_ref().map_or(f64::INFINITY, |found| self.search.goal.cost(found)))
-            .collect())
+        let cost = |found: &Option<GoalFound>| found.as_ref().map_or(f64::INFINITY, |of| self.search.goal.cost(of));
+        Ok(found.iter().map(cost).collect())
     }
 
     /// Tries settings with the training seeds; `None`: their values do not go together.

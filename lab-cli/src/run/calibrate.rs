@@ -8,8 +8,6 @@ mod figures;
 #[cfg(feature = "live")]
 mod file;
 #[cfg(feature = "live")]
-mod law;
-#[cfg(feature = "live")]
 mod load;
 #[cfg(feature = "live")]
 mod plant;
@@ -18,12 +16,10 @@ mod search;
 #[cfg(feature = "live")]
 mod service;
 #[cfg(feature = "live")]
-mod threads;
-#[cfg(feature = "live")]
 mod verdict;
 
 pub use self::{
-    capacity::{Served, ThroughputWatch, of_all_arms, seed, solve, users},
+    capacity::{ThroughputWatch, of_all_arms, seed, solve, users},
     doubts::doubts,
 };
 #[cfg(feature = "live")]

@@ -28,7 +28,7 @@ use super::{
     arm_recorder::{Ended, tell},
     calibrate,
     manifest::manifest,
-    rehearsal::rehearse,
+    preview::rehearse,
 };
 use crate::store::{folder::ResultsFolder, histograms::write as write_histograms};
 
@@ -40,7 +40,7 @@ mod virtual_time;
 const STALL_WORTH_A_LINE: Duration = Duration::from_millis(100);
 
 /// The inputs of a run.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct RunRequest<'a> {
     /// The experiment.
     pub experiment: &'a Experiment,
@@ -57,10 +57,16 @@ pub struct RunRequest<'a> {
     /// A live run ends at its first INVALID arm.
     pub fail_fast: bool,
     /// Interventions of a person while it goes on, if it is live.
-    pub touches: &'a Interventions,
+    pub touches: Interventions,
 }
 
-impl RunRequest<'_> {
+impl<'a> RunRequest<'a> {
+    /// A run that nobody watches or touches.
+    pub fn unattended(experiment: &'a Experiment, out: Option<&'a Path>, cpus: &'a Cpus, virtual_time: bool) -> Self {
+        let (live_view, fail_fast, touches) = (false, false, Interventions::default());
+        Self { experiment, out, cpus, virtual_time, shard: None, live_view, fail_fast, touches }
+    }
+
     /// True if this block is run here.
     fn has_block(&self, block: u32) -> bool {
         self.shard.is_none_or(|shard| shard.holds(u64::from(block - 1)))
@@ -97,9 +103,9 @@ pub fn conduct(request: RunRequest<'_>, sinks: &mut Sinks, stop: &StopSignal) ->
     let mut run =
         Run { request, folder, sinks, stop, thresholds, watches, abort, searches, headroom, recorded, collected };
     #[cfg(feature = "live")]
-    let outcome = if request.virtual_time { run.all_in_virtual_time() } else { run.all_live() };
+    let outcome = if run.request.virtual_time { run.all_in_virtual_time() } else { run.all_live() };
     #[cfg(not(feature = "live"))]
-    let outcome = if request.virtual_time { run.all_in_virtual_time() } else { Err(RunFailure::VirtualBuild) };
+    let outcome = if run.request.virtual_time { run.all_in_virtual_time() } else { Err(RunFailure::VirtualBuild) };
     if let Err(failure) = &outcome {
         // Told already if the folder itself is what failed.
         let _ = run.folder.event(&LiveEvent::RunFailed { why: failure.in_a_line() });

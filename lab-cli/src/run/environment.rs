@@ -6,7 +6,5 @@ pub(super) mod cpus;
 pub(super) mod headroom;
 pub(super) mod host_noise;
 pub(super) mod kernel;
-pub(super) mod look_before;
 pub(super) mod neighbours;
-pub(super) mod service_processes;
 pub(super) mod speed;

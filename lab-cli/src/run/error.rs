@@ -7,6 +7,8 @@ use std::{
 
 use analysis::FolderError;
 use workloads::crowd::CrowdError;
+
+use crate::exit::Failure;
 #[cfg(feature = "live")]
 use {arashi::corpus::CorpusError, live_service::control::client::ControlError};
 
@@ -138,6 +140,20 @@ fn quoting(last_words: &str, way_out: &str) -> String {
     match last_words.trim() {
         "" => format!("\n  it has said nothing; {way_out}"),
         said => format!("\n  the last lines of its output:\n{said}\n  {way_out}"),
+    }
+}
+
+/// Bad input, where another file or flag is the way out; else a failure.
+impl From<RunFailure> for Failure {
+    fn from(failure: RunFailure) -> Self {
+        match failure {
+            RunFailure::FolderExists(_)
+            | RunFailure::Hindsight { .. }
+            | RunFailure::LiveOnly { .. }
+            | RunFailure::VirtualBuild
+            | RunFailure::CannotStart { .. } => Self::usage(failure),
+            other => Self::because(other),
+        }
     }
 }
 

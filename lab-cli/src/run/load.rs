@@ -36,7 +36,7 @@ use workloads::{
 use super::{
     Cpus, RunFailure,
     arm_recorder::ArmRecorder,
-    environment::{neighbours::NeighbourWatch, service_processes::ServiceProcesses},
+    environment::neighbours::{NeighbourWatch, ServiceProcesses},
     live::service::process_tree,
     manifest::{manifest, shape},
     seconds::Seconds,

@@ -4,7 +4,7 @@ use std::{
     fs::{self, File},
     io::{self, Write},
     path::{Path, PathBuf},
-    time::{SystemTime, UNIX_EPOCH},
+    time::SystemTime,
 };
 
 use analysis::{FolderError, live::LiveEvent};
@@ -131,46 +131,21 @@ pub fn new_suite() -> PathBuf {
 
 /// `20261121T025303Z`.
 pub fn utc(time: SystemTime) -> String {
-    let UtcTime { date: (year, month, day), time: (hour, minute, second), .. } = UtcTime::of(time);
-    format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z")
+    written(time, "%Y%m%dT%H%M%SZ")
 }
 
 /// `2026-11-21T02:53:03.250Z`.
 pub fn rfc3339(time: SystemTime) -> String {
-    let UtcTime { date: (year, month, day), time: (hour, minute, second), millis } = UtcTime::of(time);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+    written(time, "%Y-%m-%dT%H:%M:%S%.3fZ")
 }
 
-struct UtcTime {
-    date: (u64, u64, u64),
-    time: (u64, u64, u64),
-    millis: u32,
-}
-
-impl UtcTime {
-    fn of(time: SystemTime) -> Self {
-        let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-        let (days, rest) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
-        Self { date: civil(days), time: (rest / 3600, rest / 60 % 60, rest % 60), millis: since.subsec_millis() }
-    }
-}
-
-/// Year, month and day of a day since 1970 (Hinnant, "chrono-compatible low-level date algorithms": years begin in March, so
-/// that the leap day is the last of its year).
-fn civil(days: u64) -> (u64, u64, u64) {
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+fn written(time: SystemTime, form: &str) -> String {
+    jiff::Timestamp::try_from(time).unwrap_or_default().strftime(form).to_string()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::time::{Duration, UNIX_EPOCH};
 
     use super::*;
 

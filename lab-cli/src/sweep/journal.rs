@@ -11,7 +11,7 @@ use analysis::{run_file, summary::Arm};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::exit::Failure;
+use crate::{exit::Failure, store::put_in_place};
 
 const PLAN: &str = "plan.json";
 const RUNS: &str = "runs.jsonl";
@@ -36,10 +36,7 @@ impl Journal {
     /// # Errors
     /// The folder is another search's or something else, or cannot be written.
     pub fn open(folder: &Path, plan: &Value) -> Result<Self, Failure> {
-        let at = |path: &Path| {
-            let path = path.display().to_string();
-            move |error: io::Error| Failure::because(format!("{path}: {error}"))
-        };
+        let at = Failure::at;
         let (plan_path, runs_path) = (folder.join(PLAN), folder.join(RUNS));
         match run_file::read(&plan_path) {
             Ok(known) if serde_json::from_slice::<Value>(&known).ok().as_ref() != Some(plan) => {
@@ -54,10 +51,7 @@ impl Journal {
             Err(_) => {
                 fs::create_dir_all(folder).map_err(at(folder))?;
                 let text = serde_json::to_vec_pretty(plan).map_err(Failure::because)?;
-                let unfinished = folder.join(format!("{PLAN}.unfinished"));
-                fs::write(&unfinished, text)
-                    .and_then(|()| fs::rename(&unfinished, &plan_path))
-                    .map_err(at(&plan_path))?;
+                put_in_place(&plan_path, &text).map_err(at(&plan_path))?;
             }
         }
         let written =
@@ -142,7 +136,7 @@ impl Journal {
     /// It cannot be written.
     pub fn write(&self, name: &str, text: &str) -> Result<PathBuf, Failure> {
         let path = self.folder.join(name);
-        fs::write(&path, text).map_err(|error| Failure::because(format!("{}: {error}", path.display())))?;
+        fs::write(&path, text).map_err(Failure::at(&path))?;
         Ok(path)
     }
 }

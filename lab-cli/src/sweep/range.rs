@@ -1,6 +1,7 @@
 //! `limit_min=2..50`: a range of values, and the grid over it.
 
 use controllers::catalogue::parse_time;
+use serde::Serialize;
 
 /// The ratio of its ends from which a range is gone through by factors instead of differences.
 const WIDE: f64 = 20.0;
@@ -21,13 +22,14 @@ pub struct Spread {
 }
 
 /// A key and the values that it is set to.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Grid {
-    /// The key of the experiment file.
+    /// The key that is set.
     pub key: String,
-    /// Values as they are written.
+    /// Its values, as written.
     pub values: Vec<String>,
-    /// Values as they are drawn.
+    /// The same as numbers; times in seconds.
+    #[serde(skip)]
     pub at: Vec<f64>,
     /// The axis is logarithmic: values go by factors.
     pub log: bool,

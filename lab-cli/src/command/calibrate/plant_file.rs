@@ -1,11 +1,6 @@
 //! The plant file of a calibration: its origin in words, and its place on disk.
 
-use std::{
-    fs::File,
-    io::Write as _,
-    path::Path,
-    time::{Duration, SystemTime},
-};
+use std::{path::Path, time::SystemTime};
 
 use analysis::summary::Validity;
 use spec::plant::DEBUG_BUILD;
@@ -15,7 +10,7 @@ use crate::{
     command::stdout::print,
     exit::{CommandResult, End, Failure},
     run::PlantVerdict,
-    store::utc,
+    store::{put_in_place, rfc3339},
 };
 
 /// Writes the plant file, unless its rounds contradict each other. INVALID is in the file, and the exit code.
@@ -25,16 +20,16 @@ pub(super) fn keep(args: &args::CalibrateArgs, verdict: &PlantVerdict, text: &st
         print(format!("no plant: {out} is not written, since the rounds contradict each other\n").as_bytes())?;
         return Ok(End::Invalid);
     }
-    write_whole(&args.out, text).map_err(|error| Failure::because(format!("{out}: {error}")))?;
+    put_in_place(&args.out, text.as_bytes()).map_err(Failure::at(&args.out))?;
     print(format!("plant: {out}{use_it}\n").as_bytes())?;
     Ok(if verdict.verdict() == Validity::Invalid { End::Invalid } else { End::Done })
 }
 
 /// The origin of the figures, without names:
 /// `2026-11-22, a core of 2, Linux 6.1.0, release build: lab calibrate arashi`.
-pub(super) fn how(args: &args::CalibrateArgs, cores: usize) -> String {
-    let now = utc(SystemTime::now());
-    let date = [now.get(0..4), now.get(4..6), now.get(6..8)].map(Option::unwrap_or_default).join("-");
+pub(super) fn how(args: &args::CalibrateArgs) -> String {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let date: String = rfc3339(SystemTime::now()).chars().take(10).collect();
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let version: String = release.chars().take_while(|&c| c.is_ascii_digit() || c == '.').collect();
     let build = if cfg!(debug_assertions) { DEBUG_BUILD } else { "release build" };
@@ -42,23 +37,8 @@ pub(super) fn how(args: &args::CalibrateArgs, cores: usize) -> String {
     let name =
         |name: &String| Path::new(name).file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
     let names: Vec<String> = args.targets.iter().map(name).collect();
-    let (targets, repeat, lasts) = (names.join(" "), args.repeat, seconds(args.lasts));
+    let (targets, repeat, lasts) = (names.join(" "), args.repeat, args.lasts.as_secs_f64());
     format!(
-        "{date}, a core of {cores}, Linux {version}, {build}: lab calibrate {targets} --repeat {repeat} --for {lasts}"
+        "{date}, a core of {cores}, Linux {version}, {build}: lab calibrate {targets} --repeat {repeat} --for {lasts}s"
     )
-}
-
-fn seconds(time: Duration) -> String {
-    format!("{}s", time.as_secs_f64())
-}
-
-/// The whole file or none.
-fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".unfinished");
-    let unfinished = path.with_file_name(name);
-    let mut file = File::create(&unfinished)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    std::fs::rename(&unfinished, path)
 }

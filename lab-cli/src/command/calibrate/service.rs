@@ -4,12 +4,13 @@ use experiment::{
     Changes, Experiment,
     plan::{AppPlan, Model, OwnService},
 };
+use url::Position;
 use workloads::plan::UrlRequest;
 
 use super::plant_file::{how, keep};
 use crate::{
     args,
-    command::{destination::destination, experiment_file::read_experiment, init::reached, stdout::print},
+    command::{destination::destination, init::reached, input::read_experiment, stdout::print},
     exit::{CommandResult, Failure},
     run::{
         Cpus, RunFailure, Scratch, ServiceRequest, Sinks, StopSignal, cache_folder, measure_service,
@@ -48,7 +49,7 @@ pub fn named(args: &args::CalibrateArgs) -> Result<Option<ServiceToMeasure>, Fai
 
 fn of_url(name: &str, args: &args::CalibrateArgs) -> Result<ServiceToMeasure, Failure> {
     let (url, target) = destination(name, &args.allow_host)?;
-    let path = url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()));
+    let path = url[Position::BeforePath..Position::AfterQuery].to_owned();
     let own = OwnService { url: Some(target.url), ready: path.clone(), ..OwnService::default() };
     let own = reached(own, &args.transport)?;
     Ok(ServiceToMeasure { own, requests: vec![get(&path)] })
@@ -84,7 +85,6 @@ fn of_experiment(experiment: &Experiment, allowed: &[String]) -> Result<Option<S
 /// # Errors
 /// It cannot be measured, or the file cannot be written.
 pub fn calibrate(measured: &ServiceToMeasure, args: &args::CalibrateArgs) -> CommandResult {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let cpus = Cpus::choose();
     cpus.pin_generator();
     let stop = StopSignal::listen(restore).map_err(Failure::because)?;
@@ -106,5 +106,5 @@ pub fn calibrate(measured: &ServiceToMeasure, args: &args::CalibrateArgs) -> Com
     }
     let out = args.out.display();
     let use_it = format!("; try settings with lab run FILE --virtual --set virtual.plant={out}");
-    keep(args, &found.verdict, &found.as_yaml(requests, &how(args, cores)), &use_it)
+    keep(args, &found.verdict, &found.as_yaml(requests, &how(args)), &use_it)
 }

@@ -8,8 +8,7 @@ use analysis::{
 };
 
 use super::{
-    likeness::alike,
-    sides::{NotCompared, contests, entry},
+    sides::{NotCompared, alike, contests, entry},
     verdicts::asides,
 };
 use crate::{

@@ -1,11 +1,14 @@
-//! Verdicts of a comparison, in the form that each output is made of.
+//! Verdicts of a comparison, in the form that each output is made of, and the text for a pull request.
+
+use std::fmt::Write as _;
 
 use analysis::{
     judge::compare::{
-        Across,
+        Across, sentence,
         words::{answered, chance, different_requests, effect, metric_in_words},
     },
     recommend::Recommendation,
+    report::markdown::{escaped, put, recommendation},
     summary::{Comparison, ComparisonVerdict, deciding},
     text::{scrubbed, table::Table},
 };
@@ -87,4 +90,31 @@ fn row(comparison: &Comparison) -> [String; 4] {
 pub(super) fn asides(left_out: &[NotCompared], notes: &[String]) -> Vec<String> {
     let left_out = left_out.iter().map(|NotCompared { what, why, .. }| format!("left out: {what}: {why}"));
     left_out.chain(notes.iter().map(|note| format!("note: {note}"))).collect()
+}
+
+/// A sentence for each comparison that decides, a table for each contest, and what a reader should know.
+pub(super) fn document(verdicts: &Verdicts) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "{}", headline(verdicts));
+    for (title, table) in verdicts.contests() {
+        let _ = writeln!(text, "\n{}\n", escaped(&title));
+        put(&table, &mut text);
+    }
+    let _ = writeln!(text, "\n{}", escaped(&verdicts.words().join(". ")));
+    let asides = asides(&verdicts.left_out, &verdicts.notes);
+    if !asides.is_empty() {
+        text.push('\n');
+        asides.iter().for_each(|aside| text.push_str(&format!("- {}\n", escaped(aside))));
+    }
+    if let Some(recommended) = &verdicts.recommendation {
+        let _ = write!(text, "\n{}", recommendation(recommended));
+    }
+    text
+}
+
+fn headline(verdicts: &Verdicts) -> String {
+    let lines: Vec<String> =
+        verdicts.deciding().into_iter().map(|found| format!("**{}**", escaped(&sentence(found)))).collect();
+    lines.join("  \n")
 }

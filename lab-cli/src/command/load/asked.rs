@@ -12,13 +12,17 @@ use analysis::summary::LatencyObjective;
 use experiment::{
     Changes, Experiment, FileRequests,
     plan::{AppPlan, LoadStream, Model, PhasePlan, Rate},
-    read,
 };
 use senders::{RunOptions, tls::authorities};
 use url::Url;
 use workloads::plan::{ArrivalLaw, Behaviour, ConnectionHabit, FailureRule, HttpVersion, Target, TlsOptions};
 
-use super::{super::input::contents, conditions::thresholds, expect::expected, requests::requests};
+use super::{
+    super::input::{contents, read_text},
+    conditions::thresholds,
+    expect::expected,
+    requests::requests,
+};
 use crate::{
     args::{LoadArgs, TransportArgs},
     exit::Failure,
@@ -41,8 +45,7 @@ declares: [kernel-backlog, closed-overload]
 
 /// The experiment of a load on this target.
 pub(super) fn experiment(args: &LoadArgs, url: &Url, target: &Target) -> Result<Experiment, Failure> {
-    let bare = read(BARE, &Changes::default());
-    let mut asked = bare.map_err(|problems| Failure::because(format!("{problems:?}")))?;
+    let mut asked = read_text(BARE, "built in", &Changes::default())?;
     asked.name = name(url);
     asked.about = in_words(args);
     asked.seed = args.seed;
@@ -123,35 +126,27 @@ fn phases(args: &LoadArgs) -> Result<Vec<PhasePlan>, Failure> {
         let (from, to) = (Rate::PerSecond(from), Rate::PerSecond(to));
         LoadStream::Requests { from, to, law, class: 0 }
     };
-    let phase = |name: &str, duration, load| PhasePlan {
-        name: name.to_owned(),
-        duration,
-        fresh_policy: false,
-        // What a service does under a load is a finding, and the load was asked for as it is.
-        steady: Some(false),
-        loads: vec![load],
-    };
     let (lasts, least) = (args.duration.unwrap_or(DEFAULT_TIME), Duration::from_millis(100));
     Ok(match (args.rates.rate, args.rates.ramp, args.rates.steps) {
         (Some(rate), ..) => {
             let lasts = args.requests.map_or(lasts, |requests| long_enough(requests, rate));
-            vec![phase("load", lasts, open([rate, rate]))]
+            vec![PhasePlan::of_load("load", lasts, open([rate, rate]))]
         }
-        (None, Some(ramp), None) => vec![phase("load", lasts, open(ramp))],
+        (None, Some(ramp), None) => vec![PhasePlan::of_load("load", lasts, open(ramp))],
         (None, Some([from, to]), Some(steps)) => {
             let each = lasts / steps;
             if each < least {
                 return Err(Failure::usage(format!("--steps {steps}: each is to last 0.1s at least; lengthen -d")));
             }
             let at = |step: u32| from + (to - from) * f64::from(step) / f64::from(steps - 1);
-            let one = |step| phase(&format!("step-{}", step + 1), each, open([at(step), at(step)]));
+            let one = |step| PhasePlan::of_load(&format!("step-{}", step + 1), each, open([at(step), at(step)]));
             (0..steps).map(one).collect()
         }
         (None, None, _) => {
             let users = few(closed(args))?;
             let longest = if args.requests.is_some() { LONGEST } else { DEFAULT_TIME };
             let load = LoadStream::Users { from: users, to: users, class: 0 };
-            vec![phase("load", args.duration.unwrap_or(longest), load)]
+            vec![PhasePlan::of_load("load", args.duration.unwrap_or(longest), load)]
         }
     })
 }

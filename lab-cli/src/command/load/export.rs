@@ -124,13 +124,10 @@ impl fmt::Debug for Exporter {
 }
 
 fn figures(seen: &Seen) -> Vec<ProgramFigure> {
-    let one = |name, help, counter, value: f64| ProgramFigure {
-        name,
-        help,
-        counter,
-        label: "",
-        values: vec![(String::new(), value)],
-    };
+    let figure = |name, help, counter, label, values| ProgramFigure { name, help, counter, label, values };
+    let one = |name, help, counter, value: f64| figure(name, help, counter, "", vec![(String::new(), value)]);
+    let of_times = "Response times of the last second, from the intended start";
+    let of_lag = "99th percentile of the generator's own lateness in the last second";
     let last = &seen.last;
     let ended = OUTCOMES.iter().zip(seen.sums).map(|((name, _), sum)| ((*name).to_owned(), sum as f64)).collect();
     let times = [("0.5", last.p50_ms), ("0.9", last.p90_ms), ("0.99", last.p99_ms)];
@@ -138,26 +135,9 @@ fn figures(seen: &Seen) -> Vec<ProgramFigure> {
     vec![
         one("offered", "Requests that were due", true, seen.offered as f64),
         one("sent", "Requests that were written", true, seen.sent as f64),
-        ProgramFigure {
-            name: "requests",
-            help: "Requests that have ended, by outcome",
-            counter: true,
-            label: "outcome",
-            values: ended,
-        },
+        figure("requests", "Requests that have ended, by outcome", true, "outcome", ended),
         one("in_flight", "Requests that have not ended", false, last.in_flight as f64),
-        ProgramFigure {
-            name: "response_seconds",
-            help: "Response times of the last second, from the intended start",
-            counter: false,
-            label: "quantile",
-            values: times,
-        },
-        one(
-            "send_lag_seconds",
-            "99th percentile of the generator's own lateness in the last second",
-            false,
-            last.send_lag_p99_ms.unwrap_or_default() / 1e3,
-        ),
+        figure("response_seconds", of_times, false, "quantile", times),
+        one("send_lag_seconds", of_lag, false, last.send_lag_p99_ms.unwrap_or_default() / 1e3),
     ]
 }

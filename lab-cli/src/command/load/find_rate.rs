@@ -28,10 +28,7 @@ use self::{
     trial::{Outcome, Trial},
 };
 use super::{
-    super::{
-        failure::failed,
-        stdout::{print, print_as},
-    },
+    super::stdout::{print, print_as},
     conditions::RateObjective,
 };
 use crate::{
@@ -179,9 +176,7 @@ impl Finder<'_> {
         let load = LoadStream::Requests { from, to, law: self.args.rates.arrivals.law(), class: 0 };
         let mut experiment = self.experiment.clone();
         experiment.about = format!("{rate} requests/s, open loop");
-        let name = "load".to_owned();
-        experiment.users.phases =
-            vec![PhasePlan { name, duration, fresh_policy: false, steady: Some(false), loads: vec![load] }];
+        experiment.users.phases = vec![PhasePlan::of_load("load", duration, load)];
         experiment
     }
 
@@ -199,7 +194,7 @@ impl Finder<'_> {
                 ending.stop_now();
             }
         };
-        let finished = run_load(&request, self.target.clone(), on_second, &flag, || true).map_err(|e| failed(&e))?;
+        let finished = run_load(&request, self.target.clone(), on_second, &flag, || true)?;
         trial.ends();
         // A late request makes a response time longer: what is met in spite of that is met.
         let unsound =
@@ -228,8 +223,7 @@ impl Finder<'_> {
         let mut trial = Trial::of(rate, &self.objective, most);
         let on_second = |window: &measure::Window, _: &_| _ = trial.takes(window);
         let flag = self.stop.fresh_flag();
-        let finished = run_load(&request, self.target.clone(), on_second, &flag, || self.stop.is_asked());
-        let finished = finished.map_err(|e| failed(&e))?;
+        let finished = run_load(&request, self.target.clone(), on_second, &flag, || self.stop.is_asked())?;
         trial.is_a_whole_run(&finished.summary);
         complain(&format!("confirmation: {}", trial.in_words(&self.objective)));
         Ok((finished, trial))

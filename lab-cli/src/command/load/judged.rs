@@ -6,7 +6,7 @@ use analysis::summary::{Arm, GateFinding, Generator, Measured, PhaseSummary, SCH
 use measure::{Replayed, Replies, Report};
 use serde::Serialize;
 
-use super::{pace::MissedRate, silence};
+use super::pace::{self, MissedRate};
 
 /// The result of a load.
 #[derive(Debug, Serialize)]
@@ -92,7 +92,7 @@ impl LoadResult {
             measured.goodput_per_s = measured.served as f64 / seconds;
         }
         let gave_up = given_up.filter(|asked| measured.planned < *asked).map(|asked| GaveUp {
-            after_s: silence::GIVES_UP_AFTER.as_secs(),
+            after_s: pace::GIVES_UP_AFTER.as_secs(),
             asked,
             made: measured.planned,
         });

@@ -55,7 +55,7 @@ fn hosts(url: &str, headers: &[(String, String)]) -> Vec<String> {
 }
 
 /// Path and query as they were typed: braces have no place in URLs, and would be encoded.
-fn path(url: &str) -> String {
+pub(in crate::command) fn path(url: &str) -> String {
     let after_scheme = url.split_once("://").map_or(url, |(_, rest)| rest);
     let path = after_scheme.find(['/', '?', '#']).map_or("", |at| &after_scheme[at..]);
     let path = path.split('#').next().unwrap_or_default();

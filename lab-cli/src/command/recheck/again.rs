@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::{
     exit::{End, Failure},
-    run::{Cpus, Interventions, RunFailure, RunRequest, Sinks, StopSignal, WORLD, conduct},
+    run::{Cpus, RunFailure, RunRequest, Sinks, StopSignal, WORLD, conduct},
     screens::restore,
 };
 
@@ -37,17 +37,8 @@ pub(super) fn run_again(folder: &Path, manifest: &Manifest, found: &mut Rechecke
     // Of its own, whatever others have put beside it; removed with its value.
     let scratch = tempfile::Builder::new().prefix("lab-recheck-").tempdir()?;
     let run = scratch.path().join("run");
-    let (cpus, touches) = (Cpus::choose(), Interventions::default());
-    let request = RunRequest {
-        experiment: &experiment,
-        out: Some(&run),
-        cpus: &cpus,
-        virtual_time: true,
-        shard: None,
-        live_view: false,
-        fail_fast: false,
-        touches: &touches,
-    };
+    let cpus = Cpus::choose();
+    let request = RunRequest::unattended(&experiment, Some(&run), &cpus, true);
     let conducted = conduct(request, &mut Sinks::default(), &stop);
     if let Some(end) = stop.end() {
         found.notes.push("it was not run again to the end: it was stopped".to_owned());

@@ -14,7 +14,7 @@ use experiment::{Experiment, Library, plan::ArmPlan};
 use installed::catalogue;
 
 use super::artefact::Artefact;
-use crate::{args::ReproduceArgs, exit::Failure};
+use crate::{args::ReproduceArgs, exit::Failure, store::put_in_place};
 
 /// A page in its folder.
 pub struct PageFile {
@@ -44,10 +44,7 @@ impl PageFile {
     pub fn add(&mut self, artefact: AtlasArtefact) -> Result<(), Failure> {
         self.page.artefacts.push(artefact);
         // A reader sees the page as it was or as it is, and nothing in between.
-        let beside = self.file.with_extension("html.part");
-        fs::write(&beside, self.page.document())
-            .and_then(|()| fs::rename(&beside, &self.file))
-            .map_err(|error| Failure::because(format!("{}: {error}", self.file.display())))
+        put_in_place(&self.file, self.page.document().as_bytes()).map_err(Failure::at(&self.file))
     }
 
     pub fn place(&self) -> &Path {

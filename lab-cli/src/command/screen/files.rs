@@ -1,4 +1,4 @@
-//! Files of a folder: all of them, and the experiments.
+//! Files of a folder: all of them, the experiments, and exports of a comparison.
 
 use std::{
     fs,
@@ -6,7 +6,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use analysis::{
+    chart::Size,
+    report::{RunFiles, html},
+};
 use experiment::{Library, raw::MAX_BYTES};
+
+use crate::{exit::Failure, screens::Export, store::put_in_place};
 
 /// A folder of experiments, such as the one of the lab's own source.
 const EXPERIMENTS: &str = "experiments";
@@ -39,6 +45,22 @@ pub fn experiments(here: &Path) -> Vec<(String, String)> {
     }
     files.sort();
     files
+}
+
+/// Puts it there; what was done, in a line.
+pub fn put(what: Export, folder: &Path, table: &str) -> Result<String, Failure> {
+    let whole = || -> Result<RunFiles, Failure> {
+        let run = RunFiles::read(folder)?;
+        run.ok_or_else(|| Failure::because(format!("{} has no summary", folder.display())))
+    };
+    let (name, bytes) = match what {
+        Export::Report => ("report.html", html::document(&whole()?).into_bytes()),
+        Export::Picture => ("over-time.svg", html::chart_over_time(&whole()?).to_svg(&Size::FILE).into_bytes()),
+        Export::Table | Export::Folder => ("table.md", table.as_bytes().to_vec()),
+    };
+    let path = folder.join(name);
+    put_in_place(&path, &bytes).map_err(Failure::at(&path))?;
+    Ok(format!("wrote {}", path.display()))
 }
 
 #[cfg(test)]

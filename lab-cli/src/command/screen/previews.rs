@@ -10,7 +10,7 @@ use analysis::series::value::Value;
 use workloads::StopFlag;
 
 use crate::{
-    command::experiment_file::read_text,
+    command::input::read_text,
     run::{preview, previewed},
     screens::{PreviewNews, PreviewPoint, PreviewStep, RunOrder, ScreenMessage, Teller},
 };

@@ -19,7 +19,7 @@ use super::{
     random,
 };
 use crate::{
-    command::experiment_file::{experiment_text, folder_of, read_text},
+    command::input::{experiment_text, folder_of, read_text},
     exit::Failure,
     run::VirtualSetup,
 };

@@ -1,14 +1,15 @@
-//! `lab trace generate`: from a user model to a trace.
+//! `lab trace generate`: from a user model to a trace; `lab trace anonymize`: a trace without anything that says who it was.
 
 use std::path::Path;
 
 use traces::{
     UserModel,
+    anonymize::AnonymizeError,
     generate::{GenerateError, Plan},
 };
 
 use super::{
-    small_file::small_file,
+    read::{open, pseudonyms, small_file, unreadable},
     write::{Target, unwritten},
 };
 use crate::{
@@ -39,4 +40,16 @@ fn model(name: &str) -> Result<UserModel, Failure> {
     }
     let text = small_file(Path::new(name))?;
     UserModel::from_yaml(&text).map_err(|error| Failure::usage(format!("{name}: {error}")))
+}
+
+pub fn anonymize(args: &args::AnonymizeArgs) -> CommandResult {
+    let mut trace = open(&args.trace)?;
+    let key = pseudonyms(args.key.as_deref())?;
+    let (target, packer) = Target::new(&args.out)?;
+    let packer = traces::anonymize(&mut trace, &key, packer).map_err(|error| match error {
+        AnonymizeError::Trace(error) => unreadable(&args.trace, &error),
+        AnonymizeError::Write(error) => unwritten(error),
+    })?;
+    target.keep(packer)?;
+    Ok(End::Done)
 }

@@ -18,8 +18,7 @@ use traces::{
 };
 
 use super::{
-    read::source,
-    small_file::{pseudonyms, small_file},
+    read::{pseudonyms, small_file, source},
     write::{Target, unwritten},
 };
 use crate::{

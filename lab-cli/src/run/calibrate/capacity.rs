@@ -67,15 +67,15 @@ impl ThroughputWatch {
     }
 
     /// Takes in a second.
-    pub fn count(&self, served: &mut Served, window: &Window) {
+    pub fn count(&self, served: &mut u64, window: &Window) {
         if (self.settle.as_secs()..(self.settle + self.measure).as_secs()).contains(&window.second) {
-            served.0 += window.served + window.late;
+            *served += window.served + window.late;
         }
     }
 
     /// Throughput.
-    pub fn per_second(&self, served: &Served) -> f64 {
-        served.0 as f64 / self.measure.as_secs_f64()
+    pub fn per_second(&self, served: u64) -> f64 {
+        served as f64 / self.measure.as_secs_f64()
     }
 }
 
@@ -182,10 +182,6 @@ fn found(wanted: f64, points: &[(f64, f64)]) -> Capacity {
         points.iter().map(|&(operations, measured_per_s)| CapacityStep { operations, measured_per_s }).collect();
     Capacity { wanted_per_s: wanted, measured_per_s: measured, operations, steps, ..Capacity::default() }
 }
-
-/// Counts what is served while throughput is measured.
-#[derive(Debug, Default)]
-pub struct Served(u64);
 
 #[cfg(test)]
 mod tests {

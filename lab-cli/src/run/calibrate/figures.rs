@@ -1,4 +1,4 @@
-//! The costs of a plant's parts, from the costs of loads. Sums alone; times in milliseconds.
+//! The costs of a plant's parts, from the costs of loads, and the law through measured rates. Sums alone; times in milliseconds.
 
 use std::collections::BTreeMap;
 
@@ -106,9 +106,38 @@ pub fn types(alone: &Loaded, crowded: &Loaded, read_ms: f64) -> BTreeMap<String,
     costs.collect()
 }
 
+/// The rates that rise to a peak and fall after it, of all such the nearest in least squares. As long as the input.
+pub fn unimodal(rates: &[f64]) -> Vec<f64> {
+    let error = |fitted: &[f64]| fitted.iter().zip(rates).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
+    let split = |peak: usize| {
+        let (before, after) = rates.split_at(peak);
+        let mut after = rising(&after.iter().rev().copied().collect::<Vec<_>>());
+        after.reverse();
+        [rising(before), after].concat()
+    };
+    (0..=rates.len()).map(split).min_by(|a, b| error(a).total_cmp(&error(b))).unwrap_or_default()
+}
+
+/// The nearest rates that never fall: neighbours that do become their mean (pool adjacent violators).
+fn rising(rates: &[f64]) -> Vec<f64> {
+    let mut pools: Vec<(f64, usize)> = Vec::new();
+    for &rate in rates {
+        let mut pool = (rate, 1);
+        while let Some(&(mean, count)) = pools.last()
+            && mean > pool.0
+        {
+            pools.pop();
+            let both = count + pool.1;
+            pool = ((mean * count as f64 + pool.0 * pool.1 as f64) / both as f64, both);
+        }
+        pools.push(pool);
+    }
+    pools.into_iter().flat_map(|(mean, count)| std::iter::repeat_n(mean, count)).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{super::threads::ByThread, *};
+    use super::{super::load::ByThread, *};
 
     #[test]
     fn the_middle_of_a_series() {
@@ -153,7 +182,7 @@ mod tests {
         // Three times as much CPU time as the 30 ms that one user waited for, since many users asked three times as often; 15 ms
         // of it are the writer's, which only deletes use, and 30 ms the readers'.
         let by_type = [("login".to_owned(), times(30.0, 9.0)), ("delete".to_owned(), times(30.0, 9.0))];
-        let threads = Some(ByThread { writer_s: 0.015, readers_s: 0.030, others_s: 0.045 });
+        let threads = Some(ByThread { writer_s: 0.015, readers_s: 0.030 });
         let crowded = Loaded { by_type: by_type.into(), cpu_s: 0.09, threads, ..Loaded::default() };
         let costs = types(&alone, &crowded, 0.1);
         let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
@@ -162,5 +191,23 @@ mod tests {
         assert!(near(delete.write_ms, 0.5) && near(delete.read_ms, 0.2) && near(delete.cpu_ms, 0.2), "{delete:?}");
         let login = costs["login"];
         assert!(near(login.write_ms, 0.0) && near(login.read_ms, 0.8) && near(login.cpu_ms, 1.1), "{login:?}");
+    }
+}
+
+#[cfg(test)]
+mod law_tests {
+    use super::*;
+
+    #[test]
+    fn what_rises_and_falls_stays_as_it_is() {
+        for rates in [&[25.0, 50.0, 100.0, 100.0][..], &[100.0, 90.0, 80.0], &[1.0, 3.0, 2.0], &[5.0], &[]] {
+            assert_eq!(unimodal(rates), rates);
+        }
+    }
+
+    #[test]
+    fn a_dent_on_the_way_is_levelled_by_its_neighbours() {
+        // By hand: 192 and 180 pool to 186; behind the peak 228 and 231 pool to 229.5.
+        assert_eq!(unimodal(&[50.0, 192.0, 180.0, 248.0, 228.0, 231.0]), [50.0, 186.0, 186.0, 248.0, 229.5, 229.5]);
     }
 }

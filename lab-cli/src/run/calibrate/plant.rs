@@ -4,11 +4,7 @@
 use std::{cell::RefCell, collections::BTreeMap, path::Path, time::Duration};
 
 use controllers::random::seed_for;
-use experiment::{
-    Experiment,
-    plan::{AppPlan, ArmPlan},
-    resolve::target_spec,
-};
+use experiment::{Experiment, plan::ArmPlan, resolve::target_spec};
 use spec::{
     self, ChecksumSpec, WorkSpec,
     plant::{PlantSpec, TypeCost},
@@ -16,7 +12,7 @@ use spec::{
 };
 use workloads::{
     StopFlag,
-    plan::{ConnectionHabit, MailUsers, Users},
+    plan::{ConnectionHabit, Users},
 };
 
 use super::{
@@ -160,17 +156,11 @@ pub fn measure(
     let mut measured =
         PlantMeasurements { verdict: PlantVerdict::of_rounds(request.repeat), ..PlantMeasurements::default() };
     for experiment in request.experiments {
-        let corpus = match &experiment.target.app {
-            AppPlan::Arashi(arashi) => {
-                sinks.note("preparing mail (seconds the first time, then kept)");
-                Some(Corpus::prepare(&arashi.mail)?)
-            }
-            AppPlan::Checksum(_)
-            | AppPlan::Emulated(_)
-            | AppPlan::Generation(_)
-            | AppPlan::Tree(_)
-            | AppPlan::Own(_) => None,
-        };
+        let arashi = experiment.target.app.arashi();
+        if arashi.is_some() {
+            sinks.note("preparing mail (seconds the first time, then kept)");
+        }
+        let corpus = arashi.map(|arashi| Corpus::prepare(&arashi.mail)).transpose()?;
         for turn in 1..=request.repeat {
             let loads = if corpus.is_some() { MAIL_LOADS } else { CHECKSUM_LOADS };
             let (name, repeat, lasts) = (&experiment.name, request.repeat, request.lasts.as_secs_f64());
@@ -253,7 +243,7 @@ impl Bench<'_> {
     }
 
     fn mail(&self, corpus: &Corpus, measured: &mut PlantMeasurements, sinks: &mut Sinks) -> Result<(), RunFailure> {
-        let users = Users::Mail(self.walkers(corpus)?);
+        let users = Users::Mail(users(self.experiment, corpus.accounts())?);
         let target = self.target(0)?;
         let read_ms = measured.median(Figure::Read);
         let mut by_level = Vec::new();
@@ -304,7 +294,7 @@ impl Bench<'_> {
         measured.add(Figure::Operation, line(&|point| point.1));
         measured.check("CPU of an extra operation, ms", line(&|point| point.2));
         let Some(&most) = OPERATIONS.last() else { return Ok(()) };
-        let connections = self.connections();
+        let connections = self.experiment.target.app.arashi().map_or(0, |arashi| arashi.spec.connections);
         let mut points = Vec::new();
         for (at_once, seen) in &by_level {
             let in_use = seen.busy_workers.min(f64::from(connections)).max(1.0);
@@ -316,21 +306,6 @@ impl Bench<'_> {
         measured.slowdown.resize_with(factors.len(), Series::default);
         measured.slowdown.iter_mut().zip(factors).for_each(|(series, factor)| series.add(factor));
         Ok(())
-    }
-
-    fn connections(&self) -> u32 {
-        match &self.experiment.target.app {
-            AppPlan::Arashi(arashi) => arashi.spec.connections,
-            AppPlan::Checksum(_)
-            | AppPlan::Emulated(_)
-            | AppPlan::Generation(_)
-            | AppPlan::Tree(_)
-            | AppPlan::Own(_) => 0,
-        }
-    }
-
-    fn walkers(&self, corpus: &Corpus) -> Result<MailUsers, RunFailure> {
-        users(self.experiment, corpus.accounts())
     }
 
     /// A page of the checksum service is its reads, and its reading as a request.

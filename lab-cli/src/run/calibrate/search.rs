@@ -6,9 +6,9 @@ use analysis::summary::Capacity;
 use experiment::{Experiment, plan::ArmPlan, resolve::target_spec};
 use senders::RunOptions;
 use spec::services::TaskSpec;
-use workloads::{StopFlag, plan::MailUsers};
+use workloads::StopFlag;
 
-use super::capacity::{Served, ThroughputWatch, of_all_arms, seed, solve, users};
+use super::capacity::{ThroughputWatch, of_all_arms, seed, solve, users};
 use crate::run::{
     Corpus, Cpus, RunFailure, Sinks,
     live::target::{TargetProcess, destination},
@@ -32,20 +32,21 @@ pub fn search(
     let seed = seed(experiment);
     let spec = target_spec(experiment, &ArmPlan::none(), Some(corpus.copy()?), 0.0, seed, cpus.target);
     let target = TargetProcess::start(TaskSpec::alone(spec), log)?;
-    sinks.note(solving_for(wanted, &mail));
+    let mix = &mail.model.name;
+    sinks.note(format!("solving for a capacity of {wanted:.0} requests/s on the mix of {mix}, without pauses"));
     let watch = ThroughputWatch::LIVE;
     let plan = watch.plan(&mail, destination(&target.ready)?, seed);
     let capacity = of_all_arms(experiment, |work| {
         solve(wanted, &watch, |operations| {
             target.control.set_work(&work.work_at(operations))?;
-            let mut served = Served::default();
+            let mut served = 0;
             senders::run(&plan, &RunOptions::default(), |window| watch.count(&mut served, &window), stop)?;
             if stop.is_stopped() {
                 return Err(RunFailure::Capacity(
                     "interrupted while the capacity was searched for: nothing was measured yet".to_owned(),
                 ));
             }
-            let measured = watch.per_second(&served);
+            let measured = watch.per_second(served);
             sinks.note(format!("capacity: {operations:.1} operations a request give {measured:.1} requests/s"));
             Ok(measured)
         })
@@ -55,9 +56,4 @@ pub fn search(
         sinks.note(failure.to_string());
     }
     Ok(capacity)
-}
-
-/// The search that is about to begin, in words.
-fn solving_for(wanted: f64, mail: &MailUsers) -> String {
-    format!("solving for a capacity of {wanted:.0} requests/s on the mix of {}, without pauses", mail.model.name)
 }

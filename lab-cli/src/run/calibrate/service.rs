@@ -12,9 +12,8 @@ use spec::{
 use workloads::plan::{Behaviour, FailureRule, Target, UrlRequest, UrlUsers, Users};
 
 use super::{
-    busy::Busy,
-    figures::{Series, interpolated},
-    law::unimodal,
+    busy::{Busy, PHASE},
+    figures::{Series, interpolated, unimodal},
     load::TypeTimes,
     verdict::PlantVerdict,
 };
@@ -25,8 +24,6 @@ use crate::run::{
 
 /// Numbers of users at once, each of whom asks again as soon as the answer is there.
 pub const LEVELS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
-/// The phase of a load ([`Busy`]).
-const PHASE: &str = "busy";
 /// Factors up to this far from 1 are no slowdown.
 const SAME: f64 = 0.08;
 /// Most requests without a proper answer, as a share.
@@ -89,8 +86,8 @@ pub fn measure_service(
         }
         for level in LEVELS {
             let seen = load(request, &mut service, &target, (request.requests.to_vec(), level), &mut found, stop)?;
-            sinks
-                .note(format!("{round} of {}: with {level} at once {:.1} requests/s", request.repeat, seen.per_second));
+            let (rounds, rate) = (request.repeat, seen.per_second);
+            sinks.note(format!("{round} of {rounds}: with {level} at once {rate:.1} requests/s"));
             found.levels.entry(level).or_default().add(seen.per_second);
         }
     }

@@ -7,7 +7,7 @@ use analysis::{
 };
 use controllers::random::{Random as _, Seeded, seed_for};
 use experiment::{
-    plan::{AppPlan, ArashiPlan, Work},
+    plan::{AppPlan, Work},
     plan_digest::{digest_of, seed_of},
     resolve,
 };
@@ -32,21 +32,13 @@ impl Run<'_> {
         let experiment = self.request.experiment;
         self.tell(&LiveEvent::RunStarted(shape(experiment, experiment.nominal_capacity(), false)))?;
         self.warnings()?;
-        let corpus = match &experiment.target.app {
-            AppPlan::Arashi(arashi) => {
-                self.note("preparing mail (seconds the first time, then kept)")?;
-                Some(Corpus::prepare(&arashi.mail)?)
-            }
-            AppPlan::Checksum(_)
-            | AppPlan::Emulated(_)
-            | AppPlan::Generation(_)
-            | AppPlan::Tree(_)
-            | AppPlan::Own(_) => None,
-        };
-        let capacity = match (&experiment.target.app, &corpus) {
-            (AppPlan::Arashi(ArashiPlan { work: Work::Capacity(wanted), .. }), Some(corpus)) => {
-                Some(self.capacity(corpus, *wanted)?)
-            }
+        let arashi = experiment.target.app.arashi();
+        if arashi.is_some() {
+            self.note("preparing mail (seconds the first time, then kept)")?;
+        }
+        let corpus = arashi.map(|arashi| Corpus::prepare(&arashi.mail)).transpose()?;
+        let capacity = match (arashi.map(|arashi| arashi.work), &corpus) {
+            (Some(Work::Capacity(wanted)), Some(corpus)) => Some(self.capacity(corpus, wanted)?),
             _ => None,
         };
         self.note("measuring the generator against a service that does nothing")?;
@@ -54,8 +46,8 @@ impl Run<'_> {
         self.headroom = Some(headroom::measure(self.request.cpus, habit, &self.stop.fresh_flag())?);
         let carry_over = CarryOver::of(experiment);
         let mut blocks = Vec::new();
-        let request = self.request;
-        for block in (1..=experiment.repeat).filter(|block| request.has_block(*block)) {
+        let ours: Vec<u32> = (1..=experiment.repeat).filter(|block| self.request.has_block(*block)).collect();
+        for block in ours {
             let seed = seed_of(experiment, block);
             let order = self.shuffled_arms(seed);
             let names = order.iter().map(|&index| experiment.arms[index].label.clone()).collect();
@@ -165,7 +157,7 @@ impl Run<'_> {
                 }
             }
         };
-        let (phases, watches, touches) = (&experiment.users.phases[..], &self.watches[..], self.request.touches);
+        let (phases, watches, touches) = (&experiment.users.phases[..], &self.watches[..], &self.request.touches);
         let objective = resolve::objective(self.request.experiment);
         let turn =
             ArmTurn { arm, block, site, phases, watches, touches, objective, cpus: self.request.cpus, carry_over };

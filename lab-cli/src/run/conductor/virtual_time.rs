@@ -21,8 +21,7 @@ use crate::run::{
     manifest::shape,
     reference::best_static,
     simulated::{
-        arm::{ArmHost, Simulated, Task},
-        event_buffer::EventBuffer,
+        arm::{ArmHost, EventBuffer, Simulated, Task},
         parallel::side_by_side,
         setup::VirtualSetup,
     },

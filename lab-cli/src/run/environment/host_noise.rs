@@ -9,7 +9,7 @@ use analysis::{
 use health::{OthersMeter, clock::clock_source};
 use measure::Report;
 
-use super::{neighbours::NeighbourWatch, service_processes::ServiceProcesses};
+use super::neighbours::{NeighbourWatch, ServiceProcesses};
 use crate::run::Cpus;
 
 /// Looks before an arm and after it.

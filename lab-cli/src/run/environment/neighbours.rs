@@ -1,9 +1,8 @@
-//! Load of others on the processors of generator and service while an arm runs: also of those that no process here
-//! shows.
+//! Load of others on the processors of generator and service while an arm runs: also of those that no process here shows.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
+    fmt, fs,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -16,7 +15,7 @@ use nix::{
     unistd::Pid,
 };
 
-use super::{cgroup, service_processes::ServiceProcesses};
+use super::cgroup;
 use crate::run::{Cpus, sampler::Sampler};
 
 const PERIOD: Duration = Duration::from_secs(1);
@@ -218,6 +217,35 @@ fn pressure() -> Option<Duration> {
 
 fn share(part: Duration, whole: Duration) -> f64 {
     part.as_secs_f64() / whole.as_secs_f64().max(f64::MIN_POSITIVE)
+}
+
+/// The processes of a service, which may come and go.
+#[derive(Clone)]
+pub struct ServiceProcesses {
+    pids: Arc<dyn Fn() -> Result<Vec<u32>, String> + Send + Sync>,
+    /// It runs on another machine.
+    pub is_elsewhere: bool,
+}
+
+impl ServiceProcesses {
+    /// Makes the list from `pids`, which tells them, or the reason why they are not known.
+    pub fn new(is_elsewhere: bool, pids: impl Fn() -> Result<Vec<u32>, String> + Send + Sync + 'static) -> Self {
+        Self { pids: Arc::new(pids), is_elsewhere }
+    }
+
+    /// Process ids at this moment.
+    ///
+    /// # Errors
+    /// The reason why they are not known.
+    pub fn pids(&self) -> Result<Vec<u32>, String> {
+        (self.pids)()
+    }
+}
+
+impl fmt::Debug for ServiceProcesses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServiceProcesses").field("is_elsewhere", &self.is_elsewhere).finish_non_exhaustive()
+    }
 }
 
 #[cfg(test)]

@@ -27,12 +27,10 @@ use super::{
     gauge_watch::GaugeWatch,
     interventions::{InterventionTargets, InterventionThread, Interventions},
     listen_queues::ListenQueues,
-    policy_reset::PolicyResets,
-    policy_streams::PolicyEvents,
+    policy_streams::{PolicyEvents, PolicyResets},
     service::MetricsReader,
-    site::{LiveSite, SiteSpec},
+    site::{LiveSite, SiteSpec, Used},
     target::log_in,
-    use_meter::Used,
 };
 use crate::{
     run::{

@@ -3,7 +3,6 @@
 use std::{
     collections::BTreeMap,
     sync::mpsc::{self, Receiver, RecvTimeoutError, Sender},
-    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
@@ -18,24 +17,11 @@ use workloads::plan::TaskList;
 
 use super::{
     live_tree::{LiveTree, of_service},
-    starter::Starter,
+    members::TreeNews,
+    side_thread::SideThread,
+    target::Starter,
 };
 use crate::run::RunFailure;
-
-/// The thread that ends processes and starts others. It ends when this is dropped; tasks then stay as they are.
-#[derive(Debug)]
-pub struct Crashes {
-    tell: Sender<Order>,
-    thread: Option<JoinHandle<()>>,
-    happened: Receiver<LiveEvent>,
-    failed: Receiver<RunFailure>,
-}
-
-/// Orders to the thread.
-enum Order {
-    LoadBegins,
-    Over,
-}
 
 /// A moment at which a task dies, or may be back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,62 +42,29 @@ struct Host {
     down: BTreeMap<TaskId, u32>,
     hears: Box<dyn Fn(TaskId) -> Result<(), RunFailure> + Send>,
     happened: Sender<LiveEvent>,
-    orders: Receiver<Order>,
+    orders: Receiver<TreeNews>,
 }
 
-impl Crashes {
-    /// Begins. `hears` is called with each task that is back, before requests go there.
-    pub fn begin(
-        spec: &TreeSpec,
-        faults: &[Fault],
-        (tree, entries): (&LiveTree, Vec<(usize, TaskList)>),
-        starter: Starter,
-        hears: impl Fn(TaskId) -> Result<(), RunFailure> + Send + 'static,
-    ) -> Result<Self, RunFailure> {
-        let steps = steps(spec, faults);
-        let (tell, orders) = mpsc::channel();
-        let (happen, happened) = mpsc::channel();
-        let (fail, failed) = mpsc::channel();
-        let (tree, hears) = (tree.clone(), Box::new(hears));
-        let host = Host { tree, entries, starter, down: BTreeMap::new(), hears, happened: happen, orders };
-        let run = move || {
-            if let Err(failure) = host.run(&steps) {
-                let _ = fail.send(failure); // the arm may be over
-            }
-        };
-        let thread = thread::Builder::new().name("crashes".to_owned()).spawn(run);
-        let thread = Some(thread.map_err(RunFailure::machine("the thread of crashes"))?);
-        Ok(Self { tell, thread, happened, failed })
-    }
-
-    /// The load begins: the times of faults count from now.
-    pub fn load_begins(&self) {
-        let _ = self.tell.send(Order::LoadBegins); // one that has ended needs no time
-    }
-
-    /// Tasks that have died or come back since the last call, as events.
-    pub fn take(&self) -> Vec<LiveEvent> {
-        self.happened.try_iter().collect()
-    }
-
-    /// The reason why a task could not be ended or started.
-    pub fn failure(&self) -> Option<RunFailure> {
-        self.failed.try_recv().ok()
-    }
-
-    /// Nothing dies or comes back any more.
-    pub fn end(&mut self) {
-        let _ = self.tell.send(Order::Over);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join(); // a panic there has been printed
+/// Begins the thread of crashes of a tree. `hears` is told of each task that is back.
+pub fn begin(
+    spec: &TreeSpec,
+    faults: &[Fault],
+    (tree, entries): (&LiveTree, Vec<(usize, TaskList)>),
+    starter: Starter,
+    hears: impl Fn(TaskId) -> Result<(), RunFailure> + Send + 'static,
+) -> Result<SideThread, RunFailure> {
+    let steps = steps(spec, faults);
+    let (tell, orders) = mpsc::channel();
+    let (happen, happened) = mpsc::channel();
+    let (fail, failed) = mpsc::channel();
+    let (tree, hears) = (tree.clone(), Box::new(hears));
+    let host = Host { tree, entries, starter, down: BTreeMap::new(), hears, happened: happen, orders };
+    let run = move || {
+        if let Err(failure) = host.run(&steps) {
+            let _ = fail.send(failure); // the arm may be over
         }
-    }
-}
-
-impl Drop for Crashes {
-    fn drop(&mut self) {
-        self.end();
-    }
+    };
+    SideThread::begin("crashes", "the thread of crashes", (tell, happened, failed), run)
 }
 
 /// Deaths and returns in the order of time. At equal times a task is back before it dies again, as in virtual time the
@@ -133,7 +86,7 @@ fn steps(spec: &TreeSpec, faults: &[Fault]) -> Vec<Step> {
 
 impl Host {
     fn run(mut self, steps: &[Step]) -> Result<(), RunFailure> {
-        let Ok(Order::LoadBegins) = self.orders.recv() else { return Ok(()) };
+        let Ok(TreeNews::LoadBegins) = self.orders.recv() else { return Ok(()) };
         let began = Instant::now();
         for step in steps {
             let wait = step.at.saturating_sub(began.elapsed());

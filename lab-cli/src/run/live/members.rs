@@ -19,8 +19,7 @@ use workloads::plan::TaskList;
 
 use super::{
     live_tree::{LiveTree, of_service},
-    starter::Starter,
-    target::TargetProcess,
+    target::{Starter, TargetProcess},
 };
 use crate::run::RunFailure;
 

@@ -1,7 +1,6 @@
 //! A service that is not the lab's: started for an arm or running already, and watched from outside.
 
 mod exported;
-mod exposition;
 pub mod guard;
 mod guarded_command;
 mod http;

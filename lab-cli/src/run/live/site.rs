@@ -1,8 +1,12 @@
-//! The site of an arm: one target, or every task of several services as a process of its own.
+//! The site of an arm: one target, or every task of several services as a process of its own; what they use between two moments.
 
-use std::{path::Path, sync::Arc, time::Instant};
+use std::{
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use analysis::live::LiveEvent;
+use analysis::{live::LiveEvent, summary::ServiceUse};
 use controllers::Class;
 use experiment::plan::OwnService;
 use senders::RunOptions;
@@ -17,15 +21,18 @@ use workloads::plan;
 
 use super::{
     controls::{Controls, RunningTask, Service},
-    crashes::Crashes,
+    crashes,
     live_tree::{LiveTree, of_service},
     processes::{ALONE, Processes},
-    service::{self, MetricsReader, RunningService, ServiceMeter},
-    starter::Starter,
-    target::{TargetProcess, destination},
+    service::{
+        self, MetricsReader, RunningService, ServiceMeter,
+        process_tree::{self, TreeSample},
+    },
+    side_thread::SideThread,
+    target::{Starter, TargetProcess, destination},
     tree_thread::TreeThread,
 };
-use crate::run::{RunFailure, environment::service_processes::ServiceProcesses};
+use crate::run::{Cpus, RunFailure, environment::neighbours::ServiceProcesses};
 
 /// The parts of a site, to be started.
 #[derive(Debug)]
@@ -57,8 +64,8 @@ pub struct OwnSite {
 #[derive(Debug)]
 pub struct LiveSite {
     /// The machines of several services.
-    tree_thread: Option<TreeThread>,
-    crashes: Option<Crashes>,
+    /// Threads that a tree has, in the order of their beginning.
+    beside: Vec<SideThread>,
     processes: Processes,
     /// A service that is not the lab's. It is ended after the proxy.
     service: Option<RunningService>,
@@ -75,8 +82,7 @@ impl LiveSite {
     /// Processes of the lab that end with the site, reached over plain HTTP.
     fn of(processes: Processes, controls: Controls, users_go_to: plan::Target) -> Self {
         Self {
-            tree_thread: None,
-            crashes: None,
+            beside: Vec::new(),
             processes,
             service: None,
             controls,
@@ -130,26 +136,22 @@ impl LiveSite {
 
     /// The load begins.
     pub fn load_begins(&self) {
-        self.tree_thread.iter().for_each(TreeThread::load_begins);
-        self.crashes.iter().for_each(Crashes::load_begins);
+        self.beside.iter().for_each(SideThread::load_begins);
     }
 
     /// Tasks that have come and gone since the last call, as events.
     pub fn happened(&self) -> Vec<LiveEvent> {
-        let of_crashes = self.crashes.iter().flat_map(Crashes::take);
-        self.tree_thread.iter().flat_map(TreeThread::take).chain(of_crashes).collect()
+        self.beside.iter().flat_map(SideThread::take).collect()
     }
 
     /// A task that could not be started during the run.
     pub fn failed(&self) -> Option<RunFailure> {
-        let of_machines = self.tree_thread.as_ref().and_then(TreeThread::failure);
-        of_machines.or_else(|| self.crashes.as_ref().and_then(Crashes::failure))
+        self.beside.iter().find_map(SideThread::failure)
     }
 
     /// The load is over: no task comes or goes any more.
     pub fn load_ends(&mut self) {
-        self.crashes.iter_mut().for_each(Crashes::end);
-        self.tree_thread.iter_mut().for_each(TreeThread::end);
+        self.beside.iter_mut().rev().for_each(SideThread::end);
     }
 
     /// The first of several processes that has ended by itself, in words.
@@ -280,7 +282,7 @@ fn many(spec: &TreeSpec, faults: &[Fault], log: &Path) -> Result<LiveSite, RunFa
     if let Some(starter) = starter.clone().filter(|_| !faults.is_empty()) {
         let hears = tree_thread.as_ref().map(|thread| thread.hears_again(&tree));
         let hears = move |task| hears.as_ref().map_or(Ok(()), |hears| hears(task));
-        crashes = Some(Crashes::begin(spec, faults, (&tree, lists()), starter, hears)?);
+        crashes = Some(crashes::begin(spec, faults, (&tree, lists()), starter, hears)?);
     }
     let entries: Vec<plan::EntryPoint> = entries.into_iter().map(|(_, entry)| entry).collect();
     let first = entries.iter().find_map(|entry| entry.tasks.first());
@@ -292,7 +294,8 @@ fn many(spec: &TreeSpec, faults: &[Fault], log: &Path) -> Result<LiveSite, RunFa
         began: Some(Instant::now()),
     };
     let users_go_to = plan::Target { entries, ..plan::Target::at(first) };
-    Ok(LiveSite { tree_thread, crashes, _starter: starter, ..LiveSite::of(processes, controls, users_go_to) })
+    let beside = tree_thread.map(|thread| thread.side).into_iter().chain(crashes).collect();
+    Ok(LiveSite { beside, _starter: starter, ..LiveSite::of(processes, controls, users_go_to) })
 }
 
 /// The entry point of a class of users, and the index of that service.
@@ -312,4 +315,42 @@ fn entry_point(
         cap: to.cap,
     };
     Some((place, entry))
+}
+
+/// The use of service and proxy at one moment.
+#[derive(Debug)]
+pub struct Used {
+    at: Instant,
+    /// The use of the service, or the reason why it is unknown. `None`: the service is the lab's.
+    service: Option<Result<TreeSample, String>>,
+    proxy: Option<Duration>,
+}
+
+impl Used {
+    /// The use up to now.
+    pub fn now(site: &LiveSite) -> Self {
+        let proxy = site.proxy_pid().and_then(process_tree::sample).map(|sample| sample.cpu);
+        Self { at: Instant::now(), service: site.meter().map(ServiceMeter::sample), proxy }
+    }
+
+    /// The use from then until now; `None`: the service is the lab's.
+    pub fn until_now(&self, site: &LiveSite, cpus: &Cpus) -> Option<ServiceUse> {
+        let now = Self::now(site);
+        let seconds = now.at.duration_since(self.at).as_secs_f64().max(f64::MIN_POSITIVE);
+        let share = |before: Duration, after: Duration| after.saturating_sub(before).as_secs_f64() / seconds;
+        let meter = site.meter()?;
+        let (cpu, unknown) = match (self.service.as_ref()?, now.service.as_ref()?) {
+            (Ok(before), Ok(after)) => (Some(share(before.cpu, after.cpu)), None),
+            (Err(why), _) | (_, Err(why)) => (None, Some(why.clone())),
+        };
+        let proxy_cpu = self.proxy.zip(now.proxy).map(|(before, after)| share(before, after));
+        Some(ServiceUse {
+            memory_mb: cpu.map(|_| meter.resident_peak() as f64 / 1e6),
+            cpu,
+            core: if site.is_ours() { cpus.target } else { None },
+            unknown,
+            proxy_core: proxy_cpu.and(cpus.proxy),
+            proxy_cpu,
+        })
+    }
 }

@@ -6,7 +6,7 @@ use std::{
         Arc, PoisonError,
         mpsc::{self, Receiver, RecvTimeoutError, Sender},
     },
-    thread::{self, JoinHandle},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -20,7 +20,8 @@ use super::{
     controls::{LiveTask, SharedGauges},
     live_tree::LiveTree,
     members::{Members, TreeNews},
-    starter::Starter,
+    side_thread::SideThread,
+    target::Starter,
 };
 use crate::run::RunFailure;
 
@@ -32,11 +33,9 @@ const AGAIN: Duration = Duration::from_millis(200);
 /// The thread beside all services. It ends when this is dropped.
 #[derive(Debug)]
 pub struct TreeThread {
+    pub side: SideThread,
     tell: Sender<TreeNews>,
-    thread: Option<JoinHandle<()>>,
-    happened: Receiver<LiveEvent>,
-    failed: Receiver<RunFailure>,
-    /// Gauges of the machines.
+    /// Gauges of its machines, renewed at each of its turns.
     pub shown: SharedGauges,
 }
 
@@ -86,18 +85,13 @@ impl TreeThread {
             failed: fail,
             shown: Arc::clone(&shown),
         };
-        let thread = thread::Builder::new().name("beside".to_owned()).spawn(move || host.run(&news));
-        let thread = Some(thread.map_err(RunFailure::machine("the thread beside all services"))?);
-        let tree_thread = Self { tell, thread, happened, failed, shown };
+        let (channels, what) = ((tell.clone(), happened, failed), "the thread beside all services");
+        let side = SideThread::begin("beside", what, channels, move || host.run(&news))?;
+        let tree_thread = Self { side, tell, shown };
         match settled.recv() {
             Ok(settled) => settled.map(|()| tree_thread),
             Err(_) => Err(RunFailure::Target("the thread beside all services panicked".to_owned())),
         }
-    }
-
-    /// The load begins: the machines' time does too.
-    pub fn load_begins(&self) {
-        let _ = self.tell.send(TreeNews::LoadBegins); // one that has ended needs no time
     }
 
     /// A function that reads the reports of a task whose process was replaced by another one.
@@ -107,30 +101,6 @@ impl TreeThread {
             let running = tree.task(id).running();
             running.map_or(Ok(()), |running| read_reports(&running.control, tree.number(id), &tell))
         }
-    }
-
-    /// Tasks that have come and gone since the last call, as events.
-    pub fn take(&self) -> Vec<LiveEvent> {
-        self.happened.try_iter().collect()
-    }
-
-    /// A task that could not be started.
-    pub fn failure(&self) -> Option<RunFailure> {
-        self.failed.try_recv().ok()
-    }
-
-    /// Nothing is to change any more: all tasks stay as they are.
-    pub fn end(&mut self) {
-        let _ = self.tell.send(TreeNews::Over);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join(); // a panic there has been printed
-        }
-    }
-}
-
-impl Drop for TreeThread {
-    fn drop(&mut self) {
-        self.end();
     }
 }
 

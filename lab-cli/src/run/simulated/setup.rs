@@ -48,14 +48,8 @@ impl VirtualSetup {
     /// Sets up an experiment.
     pub fn of(experiment: &Experiment) -> Self {
         let accounts = resolve::accounts(&experiment.target.app);
-        let folders = match &experiment.target.app {
-            AppPlan::Arashi(arashi) => arashi.mail.corpus().folders(),
-            AppPlan::Checksum(_)
-            | AppPlan::Emulated(_)
-            | AppPlan::Generation(_)
-            | AppPlan::Tree(_)
-            | AppPlan::Own(_) => Vec::new(),
-        };
+        let arashi = experiment.target.app.arashi();
+        let folders = arashi.map_or_else(Vec::new, |arashi| arashi.mail.corpus().folders());
         let simulation = &experiment.simulation;
         let emulated = matches!(experiment.target.app, AppPlan::Emulated(_) | AppPlan::Generation(_) | AppPlan::Own(_));
         let plan = PlantPlan {
@@ -91,10 +85,10 @@ impl VirtualSetup {
                 // Without extra operations thousands a second are served: the mix is that of a long run at once.
                 let watch = if operations > 0.0 { &long } else { &short };
                 let plan = watch.plan(&mail, nowhere(), seed);
-                let mut served = calibrate::Served::default();
+                let mut served = 0;
                 let link = self.plan.costs.link();
                 plant.simulate(&plan, link, &mut |window, _, _| watch.count(&mut served, &window), stop)?;
-                Ok(watch.per_second(&served))
+                Ok(watch.per_second(served))
             })
         })
         .map(Some)
@@ -180,7 +174,7 @@ impl VirtualSetup {
         seed: u64,
         capacity: Option<&Capacity>,
     ) -> Result<(LoadPlan, Built), RunFailure> {
-        let service = if let AppPlan::Tree(tree) = &experiment.target.app {
+        let service = if let Some(tree) = experiment.target.app.tree() {
             let spec = resolve::tree_spec(experiment, arm, tree, seed, None);
             let (hop, of_tree) = (experiment.simulation.link().delay, seed_for(seed, "tree"));
             Cluster::new(&spec, &self.plan_of(arm), hop, of_tree).map(|cluster| Built::Several(Box::new(cluster)))
@@ -242,13 +236,11 @@ impl VirtualSetup {
         let faults: Vec<&Fault> = experiment.simulation.faults.iter().chain(absences).collect();
         let link = arm.link(experiment);
         let (plan, service) = self.set_up(experiment, arm, seed, None)?;
-        let names = match &experiment.target.app {
-            AppPlan::Tree(tree) => tree.services.iter().map(|service| service.name.as_str()).collect(),
-            _ => Vec::new(),
-        };
+        let names: Vec<&str> =
+            experiment.target.app.tree().iter().flat_map(|tree| &tree.services).map(|service| &*service.name).collect();
         // One service alone has no name, and every fault hits it.
         let hits = |fault: &Fault, service: usize, task: u32| {
-            names.get(service).is_none_or(|name: &&str| fault.hits_task(name, task))
+            names.get(service).is_none_or(|name| fault.hits_task(name, task))
         };
         let supply = |service: usize, tasks: &[Servers]| {
             Supply::of(tasks, |task| faults.iter().copied().filter(move |fault| hits(fault, service, task)))

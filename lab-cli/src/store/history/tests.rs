@@ -77,7 +77,7 @@ fn runs_are_found_by_experiment_policy_day_and_words() {
 #[test]
 fn the_rows_follow_the_folders_and_can_be_made_anew_at_any_time() {
     let runs = three();
-    let file = runs.path().join(rows::FILE);
+    let file = runs.path().join(FILE);
     let lines = || fs::read_to_string(&file).expect("there").lines().count();
     assert_eq!((ask(runs.path(), &ALL).len(), lines()), (3, 3));
     assert_eq!((ask(runs.path(), &ALL).len(), lines()), (3, 3), "nothing is read twice");

@@ -1,4 +1,7 @@
-//! Reads the metrics that a service exports, once a second, beside what its clients see.
+//! Reads the metrics that a service exports, once a second, beside what its clients see: of Prometheus's text format as much as
+//! single series need.
+//!
+//! The parser is the lab's own: `prometheus-parse` (0.2.5) ends a label value at a comma or brace in it, and a name at a colon.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,10 +16,7 @@ use analysis::{
 use controllers::site::StageGauges;
 use experiment::plan::{ExportedMetrics, MetricSeries};
 
-use super::{
-    exposition::{Reading, metrics, readings},
-    http::{Door, address_of},
-};
+use super::http::{Door, address_of};
 use crate::run::sampler::Sampler;
 
 /// The pause between two questions.
@@ -57,13 +57,13 @@ impl MetricsReader {
         }
         let mut rates = Rates::default();
         let values = rates.values(readings(&first, &asked.read), Instant::now());
-        let seen: Arc<Mutex<BTreeSet<String>>> = Arc::new(Mutex::new(rates.seen()));
-        let missing_at_first = missing(&asked.read, &rates.seen(), &known);
+        let seen = Arc::new(Mutex::new(rates.seen.clone()));
+        let missing_at_first = missing(&asked.read, &rates.seen, &known);
         let (read, noted) = (asked.read.clone(), Arc::clone(&seen));
         let sampler = Sampler::begin("metrics", PAUSE, move || {
             let text = source.text().ok()?;
             let values = rates.values(readings(&text, &read), Instant::now());
-            *noted.lock().unwrap_or_else(PoisonError::into_inner) = rates.seen();
+            noted.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&rates.seen);
             Some(values)
         });
         let sampler = sampler.map_err(|error| because(error.to_string()))?;
@@ -151,10 +151,6 @@ impl Rates {
         // A counter that has fallen is that of a process that began anew.
         (seconds > 0.0 && reading.value >= before).then(|| (reading.value - before) / seconds)
     }
-
-    fn seen(&self) -> BTreeSet<String> {
-        self.seen.clone()
-    }
 }
 
 /// Series that are not there yet, with the names that are.
@@ -177,6 +173,65 @@ fn missing(
         })
         .collect();
     (!missing.is_empty()).then(|| format!("target.metrics: {}", missing.join("; ")))
+}
+
+/// The sum of the values of the series that were asked for together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reading {
+    /// The sum.
+    pub value: f64,
+    /// It only grows, but when its process begins anew.
+    pub is_counter: bool,
+}
+
+/// Values of these series in the text; those that it does not have are left out, and so are values that are no finite
+/// numbers.
+pub fn readings(text: &str, asked: &BTreeMap<String, MetricSeries>) -> BTreeMap<String, Reading> {
+    let types = types(text);
+    let mut found: BTreeMap<String, Reading> = BTreeMap::new();
+    for (series, value) in samples(text) {
+        for (name, _) in asked.iter().filter(|(_, asked)| asked.includes(&series)) {
+            let is_counter = is_counter(&series.metric, &types);
+            found.entry(name.clone()).or_insert(Reading { value: 0.0, is_counter }).value += value;
+        }
+    }
+    found
+}
+
+/// The names of all metrics of the text.
+pub fn metrics(text: &str) -> BTreeSet<String> {
+    samples(text).map(|(series, _)| series.metric).collect()
+}
+
+fn samples(text: &str) -> impl Iterator<Item = (MetricSeries, f64)> {
+    text.lines().filter_map(|line| {
+        let (series, rest) = MetricSeries::at_start(line.trim_start())?;
+        // A time may follow, and an example of OpenMetrics.
+        let value: f64 = rest.split_whitespace().next()?.parse().ok()?;
+        value.is_finite().then_some((series, value))
+    })
+}
+
+/// The types of families of metrics.
+fn types(text: &str) -> BTreeMap<&str, &str> {
+    text.lines().filter_map(typed).collect()
+}
+
+/// `# TYPE app_queue gauge`: the family and its type.
+fn typed(line: &str) -> Option<(&str, &str)> {
+    let mut words = line.strip_prefix('#')?.split_whitespace();
+    (words.next()? == "TYPE").then_some((words.next()?, words.next()?))
+}
+
+fn is_counter(metric: &str, types: &BTreeMap<&str, &str>) -> bool {
+    let family = |suffix: &str| metric.strip_suffix(suffix).and_then(|family| types.get(family)).copied();
+    let of_distribution =
+        || ["_bucket", "_sum", "_count"].into_iter().any(|end| matches!(family(end), Some("histogram" | "summary")));
+    match types.get(metric) {
+        Some(kind) => *kind == "counter",
+        // OpenMetrics names the family of a counter without its ending.
+        None => metric.ends_with("_total") || of_distribution(),
+    }
 }
 
 #[cfg(test)]
@@ -250,5 +305,53 @@ mod tests {
         let told = missing(&asked.into(), &BTreeSet::new(), &known).expect("two are missing");
         assert!(told.contains("p: no series pool{a=\"b\"} so far (the metric is there, with other labels)"), "{told}");
         assert!(told.contains("q: no series app_que so far (did you mean app_queue?)"), "{told}");
+    }
+}
+
+#[cfg(test)]
+mod exposition_tests {
+    use super::*;
+
+    const TEXT: &str = r#"# HELP app_queue Jobs that wait.
+# TYPE app_queue gauge
+app_queue{pool="db"} 3
+app_queue{pool="a,b} c"} 4 1395066363000
+# TYPE http_requests_total counter
+http_requests_total{code="200"} 1.5e3
+# TYPE seconds histogram
+seconds_bucket{le="+Inf"} 9
+seconds_sum 2.5
+seconds_count 9
+untyped_total 8
+nothing NaN
+endless +Inf
+broken{a="b
+app_free 0.5 # {trace="x"} 1
+"#;
+
+    fn of(name: &str) -> Option<(f64, bool)> {
+        let asked = [("it".to_owned(), name.parse().expect(name))].into();
+        readings(TEXT, &asked).get("it").map(|reading| (reading.value, reading.is_counter))
+    }
+
+    #[test]
+    fn series_of_a_metric_are_added_up_and_counters_told_apart() {
+        assert_eq!(of("app_queue"), Some((7.0, false)));
+        assert_eq!(of("app_queue{pool=\"db\"}"), Some((3.0, false)));
+        assert_eq!(of("app_queue{pool=\"a,b} c\"}"), Some((4.0, false)));
+        assert_eq!(of("http_requests_total"), Some((1500.0, true)));
+        assert_eq!(of("seconds_sum"), Some((2.5, true)));
+        assert_eq!(of("seconds_bucket"), Some((9.0, true)));
+        assert_eq!(of("untyped_total"), Some((8.0, true)));
+        assert_eq!(of("app_free"), Some((0.5, false)));
+    }
+
+    #[test]
+    fn what_has_no_finite_value_or_is_not_there_is_left_out() {
+        for name in ["nothing", "endless", "broken", "app_queue{pool=\"x\"}", "app"] {
+            assert_eq!(of(name), None, "{name}");
+        }
+        assert!(readings("<html>no metrics</html>", &[("q".to_owned(), "q".parse().expect("q"))].into()).is_empty());
+        assert!(metrics(TEXT).contains("app_free") && !metrics(TEXT).contains("broken"));
     }
 }
