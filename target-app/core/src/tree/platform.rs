@@ -15,7 +15,7 @@ use controllers::{
 };
 use spec::{platform::PlatformSpec, services::TreeSpec};
 
-use super::reports::{global, local};
+use super::reports::{among_all, local};
 use crate::policies::MachineError;
 
 mod applications;
@@ -327,11 +327,7 @@ impl Platform {
 
     fn site_of(&self, app: usize, sentry: usize) -> SiteId {
         let task = self.first[self.applications[app].sentries] + sentry;
-        let PeerReport::Pressure { from, .. } = global(task, PeerReport::Pressure { from: self.site, level: 0.0 })
-        else {
-            unreachable!("a report stays what it is")
-        };
-        from
+        among_all(task, self.site)
     }
 
     fn task(&self, node: usize, role: Role) -> TaskId {

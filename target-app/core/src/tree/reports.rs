@@ -7,59 +7,43 @@ const SITES: u16 = 64;
 /// The largest number of tasks, by the numbers of their sites.
 pub const MOST_TASKS: usize = (u16::MAX / SITES) as usize;
 
+/// A task's site in the numbering of all tasks.
+#[must_use]
+pub fn among_all(task: usize, site: SiteId) -> SiteId {
+    let task = u16::try_from(task).unwrap_or(u16::MAX);
+    SiteId(task.saturating_mul(SITES).saturating_add(site.0))
+}
+
 /// A task's report, with its site in the numbering of all tasks.
 #[must_use]
-pub fn global(task: usize, report: PeerReport) -> PeerReport {
-    let task = u16::try_from(task).unwrap_or(u16::MAX);
-    let among_all = |site: SiteId| SiteId(task.saturating_mul(SITES).saturating_add(site.0));
-    match report {
-        PeerReport::Usage { from, customer, used, wanted } => {
-            PeerReport::Usage { from: among_all(from), customer, used, wanted }
-        }
-        PeerReport::Pressure { from, level } => PeerReport::Pressure { from: among_all(from), level },
-        PeerReport::Quota { to, customer, limit } => PeerReport::Quota { to: among_all(to), customer, limit },
-        PeerReport::Arrivals { from, rank, offered } => PeerReport::Arrivals { from: among_all(from), rank, offered },
-        PeerReport::Workload { from, refused, service, interarrival, cpu } => {
-            PeerReport::Workload { from: among_all(from), refused, service, interarrival, cpu }
-        }
-        PeerReport::Nucleus { from, queueing, in_service } => {
-            PeerReport::Nucleus { from: among_all(from), queueing, in_service }
-        }
-        PeerReport::Server { to, server, queueing, in_service } => {
-            PeerReport::Server { to: among_all(to), server, queueing, in_service }
-        }
-        PeerReport::Target { to, response } => PeerReport::Target { to: among_all(to), response },
-        PeerReport::Servers { to, servers } => PeerReport::Servers { to: among_all(to), servers },
-    }
+pub fn global(task: usize, mut report: PeerReport) -> PeerReport {
+    let (site, _) = site_of(&mut report);
+    *site = among_all(task, *site);
+    report
 }
 
 /// The task that a report is for, with the report as that task knows it. `None`: it is for the machines of the tree.
 #[must_use]
-pub fn addressee(report: PeerReport) -> Option<(usize, SiteId, PeerReport)> {
-    let (task, to, report) = match report {
-        PeerReport::Quota { to, customer, limit } => {
-            let (task, to) = local(to);
-            (task, to, PeerReport::Quota { to, customer, limit })
-        }
-        PeerReport::Target { to, response } => {
-            let (task, to) = local(to);
-            (task, to, PeerReport::Target { to, response })
-        }
-        PeerReport::Servers { to, servers } => {
-            let (task, to) = local(to);
-            (task, to, PeerReport::Servers { to, servers })
-        }
-        PeerReport::Server { to, server, queueing, in_service } => {
-            let (task, to) = local(to);
-            (task, to, PeerReport::Server { to, server, queueing, in_service })
-        }
-        PeerReport::Pressure { .. }
-        | PeerReport::Usage { .. }
-        | PeerReport::Arrivals { .. }
-        | PeerReport::Nucleus { .. }
-        | PeerReport::Workload { .. } => return None,
-    };
-    Some((task, to, report))
+pub fn addressee(mut report: PeerReport) -> Option<(usize, SiteId, PeerReport)> {
+    let (site, is_addressed) = site_of(&mut report);
+    let (task, to) = local(*site);
+    *site = to;
+    is_addressed.then_some((task, to, report))
+}
+
+/// The site that a report comes from, or, if true, that it is for.
+fn site_of(report: &mut PeerReport) -> (&mut SiteId, bool) {
+    match report {
+        PeerReport::Pressure { from, .. }
+        | PeerReport::Usage { from, .. }
+        | PeerReport::Arrivals { from, .. }
+        | PeerReport::Workload { from, .. }
+        | PeerReport::Nucleus { from, .. } => (from, false),
+        PeerReport::Quota { to, .. }
+        | PeerReport::Server { to, .. }
+        | PeerReport::Target { to, .. }
+        | PeerReport::Servers { to, .. } => (to, true),
+    }
 }
 
 /// The task of a site in the numbering of all tasks, and the site's number in the task.
