@@ -9,7 +9,7 @@ use controllers::{
     site::{InstalledPolicy, PolicySite, SiteMachine},
 };
 use installed::catalogue;
-use spec::graph::Graph;
+use spec::graph::{Graph, Node, Role};
 
 use crate::events::Events;
 
@@ -74,6 +74,16 @@ pub fn machines(specs: &[PolicySpec], reports: bool) -> Result<(Vec<Resolved>, V
 }
 
 /// The problems; the name of the policy itself, where that is the key of one, is not repeated.
+impl Unfit {
+    fn of(spec: &PolicySpec, problems: Vec<Problem>) -> Self {
+        Self { name: spec.name.clone(), problems }
+    }
+
+    fn for_one(spec: &PolicySpec, key: &str, message: impl Into<String>) -> Self {
+        Self::of(spec, vec![Problem { key: key.to_owned(), message: message.into() }])
+    }
+}
+
 fn without_name(name: &str, problems: &[Problem]) -> String {
     let one = |problem: &Problem| if problem.key == name { problem.message.clone() } else { problem.to_string() };
     problems.iter().map(one).collect::<Vec<_>>().join("; ")
@@ -96,14 +106,13 @@ impl Resolved {
     /// An unknown name, wrong settings, or a place where the policy cannot be installed or which the target does not
     /// have.
     pub fn new(spec: &PolicySpec) -> Result<Self, Unfit> {
-        let unfit = |problems| Unfit { name: spec.name.clone(), problems };
-        let (entry, settings) =
-            catalogue().resolve(&spec.name, &spec.settings).map_err(|problem| unfit(vec![problem]))?;
-        let factory = catalogue().check(entry, spec.place, &settings).map_err(unfit)?;
+        let resolve = catalogue().resolve(&spec.name, &spec.settings);
+        let (entry, settings) = resolve.map_err(|problem| Unfit::of(spec, vec![problem]))?;
+        let check = catalogue().check(entry, spec.place, &settings);
+        let factory = check.map_err(|problems| Unfit::of(spec, problems))?;
         let place = spec.place.unwrap_or(entry.places[0]);
         if matches!(place, Place::Client | Place::Proxy) {
-            let message = format!("{} is not a place in the target", place.scope());
-            return Err(unfit(vec![Problem { key: "scope".to_owned(), message }]));
+            return Err(Unfit::for_one(spec, "scope", format!("{} is not a place in the target", place.scope())));
         }
         Ok(Self { entry, factory, place })
     }
@@ -114,15 +123,10 @@ impl Resolved {
     /// # Errors
     /// An unknown name, wrong settings, a machine, or a place that a proxy does not have.
     pub fn at_proxy(spec: &PolicySpec) -> Result<Self, Unfit> {
-        let unfit = |key: &str, message: String| Unfit {
-            name: spec.name.clone(),
-            problems: vec![Problem { key: key.to_owned(), message }],
-        };
         let resolve = catalogue().resolve(&spec.name, &spec.settings);
-        let (entry, settings) =
-            resolve.map_err(|problem| Unfit { name: spec.name.clone(), problems: vec![problem] })?;
+        let (entry, settings) = resolve.map_err(|problem| Unfit::of(spec, vec![problem]))?;
         if !entry.is_policy() {
-            return Err(unfit("policy", "it decides about no requests: it is no policy but a machine".to_owned()));
+            return Err(Unfit::for_one(spec, "policy", "it decides about no requests: it is no policy but a machine"));
         }
         let offered = [Place::Proxy, Place::Single].into_iter().find(|place| entry.places.contains(place));
         let place = match (spec.place, offered) {
@@ -131,19 +135,15 @@ impl Resolved {
             (Some(place), _) => place,
             (None, None) => entry.places[0],
         };
-        let factory = catalogue()
-            .check(entry, Some(place), &settings)
-            .map_err(|problems| Unfit { name: spec.name.clone(), problems })?;
+        let check = catalogue().check(entry, Some(place), &settings);
+        let factory = check.map_err(|problems| Unfit::of(spec, problems))?;
         if !matches!(place, Place::Proxy | Place::Single | Place::Accept) {
-            let scope = place.scope();
-            return Err(unfit(
-                "scope",
-                format!("{scope:?} is not a place in a proxy, which has: proxy, single, accept"),
-            ));
+            let message = format!("{:?} is not a place in a proxy, which has: proxy, single, accept", place.scope());
+            return Err(Unfit::for_one(spec, "scope", message));
         }
         if factory.setting(REPORTS) == Some(&Setting::Flag(true)) {
             let nobody = "only services of a tree report what they use, to a quota-server: leave it off";
-            return Err(unfit(REPORTS, nobody.to_owned()));
+            return Err(Unfit::for_one(spec, REPORTS, nobody));
         }
         Ok(Self { entry, factory, place })
     }
@@ -155,25 +155,22 @@ impl Resolved {
     /// As [`Resolved::new`], and a choice that needs such reports.
     pub fn live(spec: &PolicySpec) -> Result<Self, Unfit> {
         let resolved = Self::new(spec)?;
-        let unfit = |key: &str, message: &str| {
-            let problem = Problem { key: key.to_owned(), message: message.to_owned() };
-            Unfit { name: spec.name.clone(), problems: vec![problem] }
-        };
-        if resolved.entry.name == "quota-server" {
+        let (name, is_set) = (resolved.entry.name, |flag| resolved.factory.setting(flag) == Some(&Setting::Flag(true)));
+        let (key, nobody) = if name == "quota-server" {
             let nobody = "only services of a tree report to it: leave it out, or use it in app: tree, beside quota or sre with report_usage";
-            return Err(unfit("reports", nobody));
-        }
-        if resolved.factory.setting(REPORTS) == Some(&Setting::Flag(true)) {
+            ("reports", nobody)
+        } else if is_set(REPORTS) {
             let nobody = "only services of a tree report what they use, to a quota-server: leave it off, or use app: tree with machines: [quota-server]";
-            return Err(unfit(REPORTS, nobody));
-        }
-        let to_platform = resolved.factory.setting("reports") == Some(&Setting::Flag(true));
-        if to_platform || resolved.entry.name == "nucleus" {
-            let nobody =
-                "only a platform hears reports of sentries and nuclei: leave it off, or use app: tree with a platform";
-            return Err(unfit("reports", nobody));
-        }
-        Ok(resolved)
+            (REPORTS, nobody)
+        } else if is_set("reports") || name == "nucleus" {
+            (
+                "reports",
+                "only a platform hears reports of sentries and nuclei: leave it off, or use app: tree with a platform",
+            )
+        } else {
+            return Ok(resolved);
+        };
+        Err(Unfit::for_one(spec, key, nobody))
     }
 
     /// True if a choice names the senders' side: nothing of a target, but what users, or its own calls, ask before they send.
@@ -188,13 +185,12 @@ impl Resolved {
     /// # Errors
     /// A name that is no such bound, or wrong settings.
     pub fn bound(spec: &PolicySpec) -> Result<Self, Unfit> {
-        let unfit = |problems| Unfit { name: spec.name.clone(), problems };
         let Some(entry) = catalogue().find(&spec.name).filter(|entry| matches!(entry.bound(), Some(Bound::Costs(_))))
         else {
-            let message = "this is no bound that is told what requests will cost".to_owned();
-            return Err(unfit(vec![Problem { key: spec.name.clone(), message }]));
+            return Err(Unfit::for_one(spec, &spec.name, "this is no bound that is told what requests will cost"));
         };
-        let factory = catalogue().check(entry, None, &spec.settings).map_err(unfit)?;
+        let check = catalogue().check(entry, None, &spec.settings);
+        let factory = check.map_err(|problems| Unfit::of(spec, problems))?;
         Ok(Self { entry, factory, place: Place::Single })
     }
 
@@ -326,6 +322,27 @@ impl Seating {
         let name = self.graph.site_name(site);
         let seat = Seat::new(site, policy, seed_for(self.seed, name), self.events.observer(&self.graph));
         PolicySite::new(seat, entry, self.machines(machines, site, Timestamp::ZERO))
+    }
+
+    /// What `make` makes of each stage, from its name and its site; the machines sit at dynamic stages.
+    ///
+    /// # Errors
+    /// The policy is given settings for stages that it does not sit at.
+    pub fn stages<J, S>(
+        &self,
+        chosen: &Resolved,
+        machines: &[Resolved],
+        make: impl Fn(&str, PolicySite<J>) -> S,
+    ) -> Result<Vec<S>, Unfit> {
+        let problems = chosen.misplaced(&self.graph);
+        if !problems.is_empty() {
+            return Err(Unfit { name: chosen.entry.name.to_owned(), problems });
+        }
+        let stage = |(site, node): (SiteId, &Node)| {
+            let beside = if node.role == Role::Dynamic { machines } else { &[] };
+            make(&node.name, self.policy_site(chosen, beside, site))
+        };
+        Ok(self.graph.branches().map(stage).collect())
     }
 
     /// Machines for a site, from `now` on.

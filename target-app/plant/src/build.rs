@@ -13,11 +13,11 @@ use service_core::{
     events::Events,
     ledger::Ledgers,
     load_report::LoadMeter,
-    policies::{Resolved, Seating, Unfit, listed, machines},
+    policies::{Resolved, Seating, listed, machines},
     request::Intake,
     synthetic::{Law, typed_graph},
 };
-use spec::{App, EmulatedSpec, TargetSpec, fault::Fault, graph::Role, plant::PlantSpec};
+use spec::{App, EmulatedSpec, TargetSpec, fault::Fault, plant::PlantSpec};
 
 use super::{
     backend::Backend,
@@ -137,21 +137,10 @@ impl PlantSites {
         // Whether anybody hears them is checked where the experiment is read.
         let (monitors, machines) = machines(&spec.machines, true)?;
         let graph = Arc::clone(seating.graph());
-        let misplaced = chosen.misplaced(&graph);
-        if !misplaced.is_empty() {
-            return Err(Unfit { name: spec.policy.name.clone(), problems: misplaced }.into());
-        }
-        let stages: Vec<_> = graph
-            .branches()
-            .map(|(site, node)| {
-                let beside = if node.role == Role::Dynamic { machines.as_slice() } else { &[] };
-                let stage = spec.stage(&node.name);
-                PlantStage {
-                    site: Stage::new(&node.name, seating.policy_site(&chosen, beside, site), stage.limits()),
-                    spec: stage.clone(),
-                }
-            })
-            .collect();
+        let stages = seating.stages(&chosen, &machines, |name, policy| {
+            let stage = spec.stage(name);
+            PlantStage { site: Stage::new(name, policy, stage.limits()), spec: stage.clone() }
+        })?;
         let workers = stages.iter().map(|stage| stage.spec.workers).sum();
         let gate = |site: SiteId, capacity| {
             Gate::new(graph.site_name(site), seating.policy_site(&chosen, &[], site), capacity)

@@ -6,14 +6,10 @@ use controllers::{SiteId, Timestamp, site::OnRefuse};
 use service_core::{
     class::Classification,
     events::Events,
-    policies::{Resolved, Seating, Unfit, machines},
+    policies::{Resolved, Seating, machines},
     request::Intake,
 };
-use spec::{
-    TargetSpec,
-    graph::{Graph, Role},
-    services::TaskSpec,
-};
+use spec::{TargetSpec, graph::Graph, services::TaskSpec};
 
 use super::ServeError;
 use crate::{
@@ -73,21 +69,10 @@ pub(crate) fn assemble(
     let intake = Intake::new(Classification::of(spec).map_err(ServeError::Class)?);
     let callers = Callers::of(task, clock).map_err(ServeError::Calls)?;
     check_stages(spec, &graph)?;
-    let misplaced = chosen.misplaced(&graph);
-    if !misplaced.is_empty() {
-        return Err(Unfit { name: spec.policy.name.clone(), problems: misplaced }.into());
-    }
-
     let reports = task.reports.then(Reports::default);
-    let stages: Vec<_> = graph
-        .branches()
-        .map(|(site, node)| {
-            let beside = if node.role == Role::Dynamic { machines.as_slice() } else { &[] };
-            let policy = seating.policy_site(chosen, beside, site);
-            let spec = spec.stage(&node.name).clone();
-            LiveStage::new(&node.name, policy, spec, Arc::clone(&probe), reports.clone(), clock)
-        })
-        .collect();
+    let stages = seating.stages(chosen, &machines, |name, policy| {
+        LiveStage::new(name, policy, spec.stage(name).clone(), Arc::clone(&probe), reports.clone(), clock)
+    })?;
     let workers = stages.iter().map(|stage| stage.spec().workers).sum();
     let gate = |site: SiteId, capacity| {
         let policy = seating.policy_site(chosen, &[], site);
