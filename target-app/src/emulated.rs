@@ -168,7 +168,7 @@ impl Probe for Used {
 
     /// Memory is not emulated.
     fn memory_share(&self) -> f64 {
-        ThisProcess.memory_share()
+        ThisProcess::default().memory_share()
     }
 }
 

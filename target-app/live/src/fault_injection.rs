@@ -13,7 +13,7 @@ use spec::wire::InjectFault;
 
 use crate::{
     clock::ServiceClock,
-    signals::{Probe as _, ThisProcess},
+    signals::{Probe as _, ThisProcess, cpu_time},
 };
 
 /// The period at which waiting workers check whether they may continue: a new order may be milder. Not shorter, since
@@ -84,7 +84,7 @@ impl FaultInjection {
                     return Err(vec![format!("share: {share} must be 0 (nobody works), or {LEAST_SHARE} to 1")]);
                 }
                 let until = until(for_ms)?;
-                let (used, cpus) = (ThisProcess.cpu_time(), ThisProcess.cpus());
+                let (used, cpus) = (cpu_time(), ThisProcess::default().cpus());
                 let cut = Cut { share, since: self.clock.now(), until, used, cpus };
                 self.lock().cut = (share < 1.0).then_some(cut);
             }
@@ -113,7 +113,7 @@ impl FaultInjection {
     pub async fn may_work(&self, emulated: bool) -> bool {
         let mut waited = false;
         while let Some(cut) = self.look().cut
-            && let Some(wait) = cut.wait(self.clock.now(), ThisProcess.cpu_time(), emulated)
+            && let Some(wait) = cut.wait(self.clock.now(), cpu_time(), emulated)
         {
             waited = true;
             tokio::time::sleep(wait.clamp(LEAST_WAIT, LOOK)).await;

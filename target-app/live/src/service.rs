@@ -52,7 +52,7 @@ pub trait Service: fmt::Debug + Send + Sync + 'static {
 
     /// The source of policies' samples of CPU and memory: the process, unless its work is emulated.
     fn probe(&self) -> Arc<dyn Probe> {
-        Arc::new(ThisProcess)
+        Arc::new(ThisProcess::default())
     }
 
     /// Spends emulated time in addition to the work on requests: accepting a connection, reading, refusing, where these

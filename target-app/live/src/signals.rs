@@ -15,8 +15,11 @@ pub fn cpu_time() -> Duration {
 }
 
 /// The probe of this process.
-#[derive(Debug, Clone, Copy)]
-pub struct ThisProcess;
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ThisProcess {
+    /// The processors that its CPU time is a share of; `None`: those that it may use.
+    pub allotted: Option<f64>,
+}
 
 impl Probe for ThisProcess {
     fn cpu_time(&self) -> Duration {
@@ -24,26 +27,8 @@ impl Probe for ThisProcess {
     }
 
     fn cpus(&self) -> f64 {
-        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-        f64::from(u32::try_from(cpus).unwrap_or(1))
-    }
-
-    fn memory_share(&self) -> f64 {
-        memory_share()
-    }
-}
-
-/// The probe of this process, whose CPU time is a share of an allotment: so many processors.
-#[derive(Debug, Clone, Copy)]
-pub struct Allotted(pub f64);
-
-impl Probe for Allotted {
-    fn cpu_time(&self) -> Duration {
-        cpu_time()
-    }
-
-    fn cpus(&self) -> f64 {
-        self.0
+        let usable = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.allotted.unwrap_or_else(|| f64::from(u32::try_from(usable()).unwrap_or(1)))
     }
 
     fn memory_share(&self) -> f64 {
@@ -97,12 +82,15 @@ mod tests {
 
     #[test]
     fn a_busy_loop_is_seen_as_cpu_time() {
-        let before = ThisProcess.cpu_time();
+        let before = ThisProcess::default().cpu_time();
         let clock = crate::clock::ServiceClock::start();
         while clock.now() < controllers::Timestamp::from_millis(50) {
             std::hint::black_box(0);
         }
-        assert!(ThisProcess.cpu_time() > before && ThisProcess.cpus() >= 1.0);
-        assert!(Allotted(0.2).cpu_time() > before && Allotted(0.2).cpus() == 0.2);
+        assert!(ThisProcess::default().cpu_time() > before && ThisProcess::default().cpus() >= 1.0);
+        assert!(
+            ThisProcess { allotted: Some(0.2) }.cpu_time() > before
+                && ThisProcess { allotted: Some(0.2) }.cpus() == 0.2
+        );
     }
 }

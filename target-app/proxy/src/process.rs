@@ -153,7 +153,7 @@ fn build(settings: Arc<Settings>, chosen: &Resolved, clock: ServiceClock) -> Res
     let seating = Seating::new(Arc::clone(&graph), spec.told_objective(), spec.seed, Events::default());
     let gate = |site, capacity| {
         let policy = seating.policy_site(chosen, &[], site);
-        AdmissionGate::new(graph.site_name(site), policy, capacity, Arc::new(ThisProcess), None, clock)
+        AdmissionGate::new(graph.site_name(site), policy, capacity, Arc::new(ThisProcess::default()), None, clock)
     };
     let capacity = spec.concurrency.saturating_mul(u32::try_from(spec.to.len()).unwrap_or(u32::MAX));
     let gates = (Admission::new(gate(graph.dispatch(), capacity)), gate(graph.accept(), 0));

@@ -21,7 +21,7 @@ use crate::{
     reports::Reports,
     running::Built,
     service::Service,
-    signals::{Allotted, Probe},
+    signals::{Probe, ThisProcess},
     stage::{AdmissionGate, LiveStage},
 };
 
@@ -62,7 +62,7 @@ pub(crate) fn assemble(
 ) -> Result<Built, ServeError> {
     let (spec, graph) = (&task.target, Arc::clone(seating.graph()));
     let probe: Arc<dyn Probe> = match task.cpu_allotment {
-        Some(cpus) => Arc::new(Allotted(cpus)),
+        allotted @ Some(_) => Arc::new(ThisProcess { allotted }),
         None => service.probe(),
     };
     let (monitors, machines) = machines(&spec.machines, task.reports)?;

@@ -114,7 +114,7 @@ fn bench(policy: Box<dyn Policy>, spec: StageSpec) -> Bench {
 }
 
 fn this_process() -> Arc<dyn Probe> {
-    Arc::new(ThisProcess)
+    Arc::new(ThisProcess::default())
 }
 
 fn nobody() -> Neighbours {
