@@ -50,7 +50,7 @@ pub use head_start::HeadStart;
 pub use registry::{Membership, Registry};
 pub use source::{ClientSource, SourceCounts};
 use wire::given_up;
-pub use wire::{Wire, poll_bytes};
+pub use wire::{Wire, poll_bytes, poll_write};
 
 /// hyper parses up to this number of header lines on its stack; for more it allocates.
 const HEADERS_ON_STACK: u32 = 100;

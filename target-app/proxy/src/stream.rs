@@ -7,7 +7,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use live_service::edge::{Conn, HeadStart, LATE, poll_bytes};
+use live_service::edge::{Conn, HeadStart, LATE, poll_bytes, poll_write};
 use socket2::SockRef;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
@@ -20,22 +20,6 @@ use super::frames::{DATA, Frames};
 #[derive(Debug)]
 pub(super) struct Shared(pub(super) Arc<TcpStream>);
 
-impl Shared {
-    fn poll_with(
-        &self,
-        cx: &mut Context<'_>,
-        write: impl Fn(&TcpStream) -> io::Result<usize>,
-    ) -> Poll<io::Result<usize>> {
-        loop {
-            ready!(self.0.poll_write_ready(cx))?;
-            match write(&self.0) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                written => return Poll::Ready(written),
-            }
-        }
-    }
-}
-
 impl AsyncRead for Shared {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         poll_bytes(&self.0, cx, into).map_ok(drop)
@@ -44,11 +28,11 @@ impl AsyncRead for Shared {
 
 impl AsyncWrite for Shared {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.poll_with(cx, |stream| stream.try_write(bytes))
+        poll_write(&self.0, cx, |stream| stream.try_write(bytes))
     }
 
     fn poll_write_vectored(self: Pin<&mut Self>, cx: &mut Context<'_>, all: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
-        self.poll_with(cx, |stream| stream.try_write_vectored(all))
+        poll_write(&self.0, cx, |stream| stream.try_write_vectored(all))
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -82,17 +82,12 @@ impl Accepting {
                 }
             }
         }
-        match ready.try_io(|listener| listener.get_ref().accept()) {
-            Ok(Ok((stream, peer))) => Ok(Some(Arrival::Accepted(stream, peer, permit))),
-            Ok(Err(error)) => {
-                permit.into_iter().for_each(|permit| _ = permit.end(Outcome::Ignored));
-                Err(error)
-            }
-            Err(_) => {
-                permit.into_iter().for_each(|permit| _ = permit.end(Outcome::Ignored)); // the connection was closed while it was held
-                Ok(None)
-            }
+        let taken = ready.try_io(|listener| listener.get_ref().accept());
+        if let Ok(Ok((stream, peer))) = taken {
+            return Ok(Some(Arrival::Accepted(stream, peer, permit)));
         }
+        permit.into_iter().for_each(|permit| _ = permit.end(Outcome::Ignored)); // the connection was closed while it was held
+        taken.map_or(Ok(None), |failed| failed.map(|_| None))
     }
 }
 

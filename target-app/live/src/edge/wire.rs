@@ -59,21 +59,12 @@ impl Wire {
         cx: &mut Context<'_>,
         write: impl Fn(&TcpStream) -> io::Result<usize>,
     ) -> Poll<io::Result<usize>> {
-        loop {
-            let Poll::Ready(ready) = self.stream.poll_write_ready(cx) else {
-                self.conn.holds_up();
-                return Poll::Pending;
-            };
-            ready?;
-            match write(&self.stream) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Ok(sent) => {
-                    self.conn.sent(sent);
-                    return Poll::Ready(Ok(sent));
-                }
-                Err(error) => return Poll::Ready(Err(error)),
-            }
+        let polled = poll_write(&self.stream, cx, write);
+        match &polled {
+            Poll::Pending => self.conn.holds_up(),
+            Poll::Ready(sent) => sent.iter().for_each(|sent| self.conn.sent(*sent)),
         }
+        polled
     }
 
     fn poll_rest(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -99,6 +90,21 @@ pub fn poll_bytes(stream: &TcpStream, cx: &mut Context<'_>, room: &mut ReadBuf<'
 
 /// Reads what has come. Fewer bytes than there is room for were all of them: the socket then counts as not readable until
 /// more come, which spares a read that would find nothing.
+/// Writes as many bytes as the socket takes now.
+pub fn poll_write(
+    stream: &TcpStream,
+    cx: &mut Context<'_>,
+    write: impl Fn(&TcpStream) -> io::Result<usize>,
+) -> Poll<io::Result<usize>> {
+    loop {
+        ready!(stream.poll_write_ready(cx))?;
+        match write(stream) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            written => return Poll::Ready(written),
+        }
+    }
+}
+
 fn read_some(stream: &TcpStream, room: &mut ReadBuf<'_>) -> io::Result<usize> {
     let (size, mut some) = (room.remaining(), None);
     let read = stream.try_io(Interest::READABLE, || match stream.try_read_buf(room) {
