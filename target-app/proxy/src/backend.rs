@@ -136,30 +136,21 @@ impl Backends {
 
     /// A place at the backend whose turn it is, among those that are not left out; among all if all are.
     pub(super) fn lease(self: &Arc<Self>) -> Lease {
+        self.lease_beside(&[])
+    }
+
+    /// A place at another backend than these, or where there is no other, at the one whose turn it is.
+    pub(super) fn lease_beside(self: &Arc<Self>, tried: &[usize]) -> Lease {
         let mut picker = lock(&self.picker);
         let index = match self.all.len() {
             1 => 0,
             _ => {
                 let now = self.clock.now();
-                picker.pick_among(|index| self.all[index].health.takes(now)).unwrap_or_else(|| picker.pick())
+                let takes = |index: usize| self.all[index].health.takes(now);
+                let other = |index: usize| !tried.contains(&index) && takes(index);
+                let found = if tried.is_empty() { None } else { picker.pick_among(other) };
+                found.or_else(|| picker.pick_among(takes)).unwrap_or_else(|| picker.pick())
             }
-        };
-        picker.took(index);
-        drop(picker);
-        Lease { backends: Arc::clone(self), index, sender: None }
-    }
-
-    /// A place at another backend than these, or where there is no other, at the one whose turn it is.
-    pub(super) fn lease_beside(self: &Arc<Self>, tried: &[usize]) -> Lease {
-        if tried.is_empty() || tried.len() >= self.all.len() {
-            return self.lease();
-        }
-        let now = self.clock.now();
-        let mut picker = lock(&self.picker);
-        let other = picker.pick_among(|index| !tried.contains(&index) && self.all[index].health.takes(now));
-        let Some(index) = other else {
-            drop(picker);
-            return self.lease();
         };
         picker.took(index);
         drop(picker);

@@ -90,7 +90,7 @@ impl Exchange<'_> {
             self.proxy.ledgers.users.malformed();
             let observation = self.proxy.observers.observe(&head, entered, spec.log);
             let job = Job { observation, ending: LedgerEnding::AtFault, ..Job::default() };
-            return closing(self.failed(status, Box::new(job)));
+            return closing(self.page(page::failed(status), Box::new(job)));
         }
         headers::keep_trusted(&mut head.headers, &spec.headers);
         if self.is_check(&head) {
@@ -112,7 +112,7 @@ impl Exchange<'_> {
         let limit = self.settings.edge.body_bytes;
         if limit > 0 && body.size_hint().lower() > limit.into() {
             job.ending = LedgerEnding::AtFault;
-            return closing(self.failed(StatusCode::PAYLOAD_TOO_LARGE, job));
+            return closing(self.page(page::failed(StatusCode::PAYLOAD_TOO_LARGE), job));
         }
         if self.proxy.draining.load(Ordering::Relaxed) {
             return self.refused(&head, Refusal::new(Reason::Draining).into(), job);
@@ -249,9 +249,7 @@ impl Exchange<'_> {
         let (mut head, body) = response.into_parts();
         let end = RequestEnd::Answered(head.status.as_u16());
         (job.outcome, job.ending) = (end.outcome(false), end.ending());
-        if let Some(observation) = &mut job.observation {
-            observation.answered(head.status.as_u16(), Some(lease.index()));
-        }
+        job.answered(head.status, Some(&lease));
         job.lease = Some(lease);
         job.cost = self.cost(&head.headers);
         job.told = OwnHeaders::of(&head.headers).note();
@@ -282,9 +280,7 @@ impl Exchange<'_> {
         let (client_side, places) = (Arc::clone(self.client), (lease, job.share.take()));
         tunnel::open(Switch { client, backend }, client_side, places, self.settings.spec.timeouts.tunnel);
         (job.outcome, job.ending) = (Outcome::Served, LedgerEnding::Served);
-        if let Some(observation) = &mut job.observation {
-            observation.answered(response.status().as_u16(), None);
-        }
+        job.answered(response.status(), None);
         let (mut head, _) = response.into_parts();
         let protocol = head.headers.get(header::UPGRADE).cloned();
         headers::to_client(&mut head, self.client, true);
@@ -344,15 +340,8 @@ impl Exchange<'_> {
         self.page(page, job)
     }
 
-    /// An answer to a request at fault.
-    fn failed(&self, status: StatusCode, job: Box<Job>) -> Response<Relayed> {
-        self.page(page::failed(status), job)
-    }
-
     fn page(&self, page: Response<Bytes>, mut job: Box<Job>) -> Response<Relayed> {
-        if let Some(observation) = &mut job.observation {
-            observation.answered(page.status().as_u16(), None);
-        }
+        job.answered(page.status(), None);
         page.map(|page| Relayed::page(page, self.is_head, job, self.client))
     }
 

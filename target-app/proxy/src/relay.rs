@@ -8,6 +8,7 @@ use std::{
 };
 
 use controllers::{Note, Outcome};
+use http::StatusCode;
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use live_service::edge::ConnPhase;
 use service_core::{ledger::LedgerEntry, request::LedgerEnding};
@@ -94,6 +95,19 @@ impl Job {
             && self.progress.as_ref().is_none_or(|progress| progress.is_all())
         {
             lease.keep();
+        }
+    }
+
+    /// An answer of a backend's, or the proxy's own.
+    pub(super) fn answered(&mut self, status: StatusCode, by: Option<&Lease>) {
+        if let Some(observation) = &mut self.observation {
+            observation.answered(status.as_u16(), by.map(Lease::index));
+        }
+    }
+
+    fn passed(&mut self, bytes: usize) {
+        if let Some(observation) = &mut self.observation {
+            observation.passed(bytes);
         }
     }
 
@@ -185,9 +199,7 @@ impl Relayed {
             Poll::Ready(Some(Ok(frame))) => {
                 let data = frame.into_data().unwrap_or_default();
                 self.rest = if data.len() < SMALL { Bytes::copy_from_slice(&data) } else { data };
-                if let Some(observation) = &mut self.job.observation {
-                    observation.passed(self.rest.len());
-                }
+                self.job.passed(self.rest.len());
                 if self.source.is_all() {
                     self.job.leave_backend();
                 }
@@ -299,9 +311,7 @@ impl Body for Relayed {
             BodySource::Page(page) if page.is_empty() => return Poll::Ready(None),
             BodySource::Page(page) => {
                 let page = std::mem::take(page);
-                if let Some(observation) = &mut relayed.job.observation {
-                    observation.passed(page.len());
-                }
+                relayed.job.passed(page.len());
                 return relayed.given(page);
             }
             BodySource::Backend(body) => poll_backend(body, relayed.job.lease.as_mut(), cx),
@@ -314,8 +324,8 @@ impl Body for Relayed {
             relayed.stream.client.timer.take_back(stalled);
             relayed.stream.client.enter(ConnPhase::Writing);
         }
-        if let (Some(Ok(frame)), Some(observation)) = (&frame, &mut relayed.job.observation) {
-            observation.passed(frame.data_ref().map_or(0, Bytes::len));
+        if let Some(Ok(frame)) = &frame {
+            relayed.job.passed(frame.data_ref().map_or(0, Bytes::len));
         }
         match frame {
             Some(Err(_)) => {
