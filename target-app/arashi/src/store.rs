@@ -102,7 +102,7 @@ impl Store {
         if !path.is_file() {
             return Err(StoreError::Missing(path.to_owned()));
         }
-        Self::connect(path, options).await
+        Self::create(path, options).await
     }
 
     /// Opens a database, or creates an empty one.
@@ -110,7 +110,10 @@ impl Store {
     /// # Errors
     /// The errors of [`Store::open`].
     pub async fn create(path: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
-        Self::connect(path, options).await
+        Self::connect_with(connection(path, options), options).await.map_err(|error| match error {
+            StoreError::Database(source) => StoreError::Unopened { path: path.to_owned(), source },
+            other => other,
+        })
     }
 
     /// Opens a new database for a fast fill: without a journal, so that a crash leaves an unusable file. Only for files
@@ -125,13 +128,6 @@ impl Store {
             .synchronous(SqliteSynchronous::Off)
             .pragma("cache_size", "-524288");
         Self::connect_with(connect, &options).await
-    }
-
-    async fn connect(path: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
-        Self::connect_with(connection(path, options), options).await.map_err(|error| match error {
-            StoreError::Database(source) => StoreError::Unopened { path: path.to_owned(), source },
-            other => other,
-        })
     }
 
     async fn connect_with(connect: SqliteConnectOptions, options: &StoreOptions) -> Result<Self, StoreError> {
