@@ -1,14 +1,15 @@
 //! The result as text: what a person reads at the end of a run, the answer first. A pure function of the summary.
 
-use std::{cmp::Reverse, fmt::Write};
+use std::fmt::Write;
 
 use crate::{
     recommend::{Recommendation, recommendation},
-    summary::{Arm, GateFinding, Joined, Measured, PhaseSummary, RunSummary, verdict_and_codes},
-    text::{percent, rate, scrubbed, table::Table},
+    summary::{Arm, GateFinding, PhaseSummary, RunSummary, verdict_and_codes},
+    text::{percent, scrubbed, table::Table},
 };
 
 mod cautions;
+mod columns;
 mod comparison;
 pub mod csv;
 pub mod html;
@@ -30,7 +31,8 @@ pub use percentiles::percentiles_of_all;
 pub use times::{ArmTimes, TimeCounts};
 pub use whole::RunFiles;
 
-use percentiles::{OF_ALL, any_not_served, p90_of_all, percentiles};
+use columns::figures_but;
+use percentiles::OF_ALL;
 
 /// The answer, how a run until decided ended, cautions, thresholds that did not pass and verdict; behind them, where details are asked
 /// for, every threshold and arm's run by phase, what can be said of them over time, both ledgers, comparisons and every finding of a gate.
@@ -112,13 +114,6 @@ pub fn identical(summary: &RunSummary) -> Vec<String> {
     summary.identical.iter().map(sentence).chain(summary.void_twins.iter().map(void)).collect()
 }
 
-/// Behind the percentiles of response times.
-const BEHIND_TIMES: usize = 5;
-/// Behind goodput: what share of the bounds' that is.
-const OF_BOUNDS: usize = 6;
-/// Cells of a row that a bound has: up to goodput.
-const NOT_RUN: usize = 6;
-
 /// A share of what a bound has in a phase.
 type Share = fn(&PhaseSummary) -> Option<f64>;
 
@@ -129,51 +124,27 @@ fn arms(summary: &RunSummary) -> String {
     let shares: [(&str, Share); 2] =
         [(if bound { "of bound" } else { "of oracle" }, |phase| phase.of_oracle), ("of blind", |phase| phase.of_blind)];
     let shares: Vec<_> = shares.into_iter().filter(|(_, share)| any(*share)).collect();
-    let mut heads = vec![
-        "arm",
-        "phase",
-        "p50",
-        "p90",
-        "p99",
-        "goodput/s",
-        "late",
-        "rejected",
-        "timed out",
-        "conn. errors",
-        "failed",
-    ];
-    let columns = heads.len();
-    heads.splice(OF_BOUNDS..OF_BOUNDS, shares.iter().map(|(head, _)| *head));
-    let of_all = any_not_served(summary);
-    heads.splice(BEHIND_TIMES..BEHIND_TIMES, of_all.then_some(OF_ALL));
-    let mut table = Table::new(&heads, 2..);
+    let figures = figures_but(&["mean", "offered/s"], summary);
+    let (served, others) = figures.split_at(figures.iter().position(|(head, _)| *head == "late").unwrap_or(0));
+    let heads = ["arm", "phase"].into_iter().chain(served.iter().map(|(head, _)| *head));
+    let heads = heads.chain(shares.iter().map(|(head, _)| *head)).chain(others.iter().map(|(head, _)| *head));
+    let mut table = Table::new(&heads.collect::<Vec<_>>(), 2..);
+    let dash = || "-".to_owned();
     for arm in &summary.arms {
         for (index, phase) in arm.phases.iter().enumerate() {
-            let name = if index == 0 { name(arm, summary) } else { String::new() };
-            let mut row = phase_row(name, phase);
-            if arm.bound {
-                // Counts that this kind of run does not have.
-                row.truncate(NOT_RUN);
-                row.resize(columns, "-".to_owned());
-            }
-            let cells = shares.iter().map(|(_, share)| share(phase).map_or_else(|| "-".to_owned(), percent));
-            row.splice(OF_BOUNDS..OF_BOUNDS, cells.collect::<Vec<_>>());
-            let p90 = if arm.bound { "-".to_owned() } else { of_phase(phase, p90_of_all(&phase.measured)) };
-            row.splice(BEHIND_TIMES..BEHIND_TIMES, of_all.then_some(p90));
+            let mut row = vec![if index == 0 { name(arm, summary) } else { String::new() }, phase.shown_name()];
+            row.extend(served.iter().map(|(head, cell)| match *head {
+                "goodput/s" => cell(&phase.measured),
+                OF_ALL if arm.bound => dash(),
+                _ => of_phase(phase, cell(&phase.measured)),
+            }));
+            row.extend(shares.iter().map(|(_, share)| share(phase).map_or_else(dash, percent)));
+            // Counts that a bound, which is not run, does not have.
+            row.extend(others.iter().map(|(_, cell)| if arm.bound { dash() } else { cell(&phase.measured) }));
             table.row(row);
         }
     }
     table.to_text()
-}
-
-fn phase_row(arm: String, phase: &PhaseSummary) -> Vec<String> {
-    let Measured { goodput_per_s, served_late, reject_fraction, timed_out, connect_failed, failed, .. } =
-        phase.measured;
-    let mut row = vec![arm, phase.shown_name()];
-    row.extend(percentiles(&phase.measured.response_time_ms).map(|shown| of_phase(phase, shown)));
-    row.extend([rate(goodput_per_s), served_late.to_string(), percent(reject_fraction)]);
-    row.extend([timed_out, connect_failed, failed].map(|count| count.to_string()));
-    row
 }
 
 /// Percentile of a phase, in parentheses where it depends on how long the phase was.
@@ -183,87 +154,8 @@ fn of_phase(phase: &PhaseSummary, shown: String) -> String {
 
 /// Table of what clients wrote against what the service read.
 fn ledgers(summary: &RunSummary) -> Table {
-    // A column for runs whose users have a policy of their own, and one for services that close kept connections.
-    let refused = |arm: &Arm| arm.sum(|measured| measured.refused_locally);
-    let any_refused = summary.arms.iter().any(|arm| refused(arm) > 0);
-    let any_resent = summary.arms.iter().any(|arm| resent(arm) > 0);
-    let mut heads = vec!["ledger", "planned", "unsent", "conn. errors", "written", "read by service", "difference"];
-    if any_resent {
-        heads.insert(5, RESENT);
-    }
-    if any_refused {
-        heads.insert(3, "refused locally");
-    }
-    let numbers = 1..heads.len() - 1;
-    // A column for services that refused something.
-    let any_reason = summary.arms.iter().any(|arm| refusals(arm).is_some());
-    if any_reason {
-        heads.push(REFUSALS);
-    }
-    let mut table = Table::new(&heads, numbers);
-    for arm in summary.arms.iter().filter(|arm| !arm.bound) {
-        let [read, difference] = read_and_difference(arm);
-        let counts =
-            [arm.sum(|m| m.planned), arm.sum(|m| m.unsent), arm.sum(|m| m.connect_failed), arm.sum(Measured::written)];
-        let mut row = vec![name(arm, summary)];
-        row.extend(counts.map(|count| count.to_string()));
-        row.extend([read, difference]);
-        if any_resent {
-            row.insert(5, resent(arm).to_string());
-        }
-        if any_refused {
-            row.insert(3, refused(arm).to_string());
-        }
-        if any_reason {
-            row.push(refusals(arm).unwrap_or_else(|| "-".to_owned()));
-        }
-        table.row(row);
-    }
-    table
-}
-
-/// Beside what was written: requests whose kept connection was found closed before that.
-const RESENT: &str = "resent";
-
-fn resent(arm: &Arm) -> u64 {
-    arm.sum(|measured| measured.resent)
-}
-
-/// Requests of an arm that the service read, and how far that is from what was written.
-fn read_and_difference(arm: &Arm) -> [String; 2] {
-    let Some(server) = &arm.server else { return ["-", "-"].map(str::to_owned) };
-    let written = arm.sum(Measured::written);
-    [server.requests_read.to_string(), difference(written, server.requests_read, arm.requests.as_ref())]
-}
-
-const REFUSALS: &str = "refused, by reason";
-
-/// `1520 rate, 3 queue-full`: what the service refused of an arm's requests, the most frequent reason first. `None`: nothing.
-fn refusals(arm: &Arm) -> Option<String> {
-    let mut counts: Vec<_> =
-        arm.server.iter().flat_map(|server| &server.refused).filter(|(_, count)| **count > 0).collect();
-    counts.sort_by_key(|(_, count)| Reverse(**count));
-    let said: Vec<String> = counts.iter().map(|(reason, count)| format!("{count} {}", scrubbed(reason))).collect();
-    (!said.is_empty()).then(|| said.join(", "))
-}
-
-/// `16, timed out unread`, or `16 unread: 2 in flight, 14 timed out`.
-fn difference(written: u64, read: u64, joined: Option<&Joined>) -> String {
-    let difference = i128::from(written) - i128::from(read);
-    match joined {
-        Some(joined) if joined.unread() > 0 && difference == i128::from(joined.unread()) => {
-            let names = joined.unread.keys().map(|name| name.replace('_', " "));
-            let counts = names.zip(joined.unread.values()).collect::<Vec<_>>();
-            match &counts[..] {
-                [(only, _)] => format!("{difference}, {only} unread"),
-                all => {
-                    let parts = all.iter().map(|(name, count)| format!("{count} {name}"));
-                    format!("{difference} unread: {}", parts.collect::<Vec<_>>().join(", "))
-                }
-            }
-        }
-        _ => difference.to_string(),
-    }
+    let arms: Vec<&Arm> = summary.arms.iter().collect();
+    columns::ledgers("ledger", &arms, false, |arm| name(arm, summary))
 }
 
 /// Thresholds that did not pass; where details are asked for, all of them.

@@ -3,16 +3,15 @@
 use std::fmt::Write as _;
 
 use super::{
-    REFUSALS, RunFiles,
+    RunFiles,
     cautions::cautions,
-    comparison, identical,
-    percentiles::{OF_ALL, any_not_served, p90_of_all, percentiles},
-    refusals, replayed,
+    columns::{REFUSALS, figures_but, refusals},
+    comparison, identical, replayed,
 };
 use crate::{
     answer::{no_conclusion, table},
     recommend::{self, Recommendation},
-    text::{percent, rate, scrubbed, table::Table},
+    text::{scrubbed, table::Table},
 };
 
 /// Runs of arms that are listed; a comment has little room.
@@ -122,17 +121,13 @@ fn thresholds(run: &RunFiles, text: &mut String) {
 }
 
 fn figures(run: &RunFiles) -> Table {
-    let of_all = any_not_served(&run.summary).then_some(OF_ALL);
-    let heads = ["arm", "phase", "p50", "p90", "p99"].into_iter().chain(of_all).chain(["goodput/s", "rejected"]);
+    let columns = figures_but(&["mean", "offered/s", "late", "timed out", "conn. errors", "failed"], &run.summary);
+    let heads = ["arm", "phase"].into_iter().chain(columns.iter().map(|(head, _)| *head));
     let mut table = Table::new(&heads.collect::<Vec<_>>(), 2..);
     for arm in run.summary.arms.iter().take(TURNS) {
         for phase in &arm.phases {
-            let [p50, p90, p99] = percentiles(&phase.measured.response_time_ms);
-            let (goodput, rejected) = (rate(phase.measured.goodput_per_s), percent(phase.measured.reject_fraction));
-            let mut row = vec![run.turn(arm), phase.shown_name(), p50, p90, p99];
-            row.extend(of_all.map(|_| p90_of_all(&phase.measured)));
-            row.extend([goodput, rejected]);
-            table.row(row);
+            let cells = columns.iter().map(|(_, cell)| cell(&phase.measured));
+            table.row([run.turn(arm), phase.shown_name()].into_iter().chain(cells).collect::<Vec<_>>());
         }
     }
     if run.summary.arms.len() > TURNS {

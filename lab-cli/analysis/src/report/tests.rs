@@ -1,6 +1,9 @@
-use super::*;
+use super::{
+    columns::{REFUSALS, difference},
+    *,
+};
 use crate::{
-    summary::{LatencyObjective, SCHEMA, Server, ThresholdResult, Times, Validity},
+    summary::{Joined, LatencyObjective, Measured, SCHEMA, Server, ThresholdResult, Times, Validity},
     testing,
 };
 

@@ -5,12 +5,12 @@ use maud::{Markup, html};
 use super::markup::{head, shown, wide};
 use crate::{
     report::{
-        REFUSALS, RunFiles, comparison,
-        percentiles::{OF_ALL, p90_of_all, percentiles},
-        processes, read_and_difference, refusals, replay_lag, replayed,
+        RunFiles,
+        columns::{self, FIGURES},
+        comparison, processes, replay_lag, replayed,
     },
     summary::{Arm, Measured},
-    text::{percent, rate, table::Table, time},
+    text::table::Table,
 };
 
 /// Blocks that are listed one by one.
@@ -81,14 +81,13 @@ fn more() -> Markup {
 /// Every phase of every turn.
 pub fn phases(run: &RunFiles) -> Markup {
     let (turns, others) = listed(run);
-    let mut table = Table::new(&[&["arm", "phase", "load"], &FIGURES[..]].concat(), 3..);
+    let mut table = Table::new(&heads(&["arm", "phase", "load"]), 3..);
     let planned = run.shape().map_or(&[][..], |shape| &shape.phases);
     for arm in turns {
         for phase in &arm.phases {
             let load = planned.iter().find(|planned| planned.name == phase.name);
             let load = load.map_or_else(String::new, |planned| planned.load.clone());
-            let names = [run.turn(arm), phase.shown_name(), load];
-            table.row([&names, &figures(&phase.measured)[..]].concat());
+            table.row(cells(&[run.turn(arm), phase.shown_name(), load], &phase.measured));
         }
     }
     html! {
@@ -106,60 +105,31 @@ pub fn phases(run: &RunFiles) -> Markup {
 pub fn types(run: &RunFiles) -> Markup {
     let Some(name) = run.busiest() else { return html! {} };
     let block = run.drawn_block();
-    let mut table = Table::new(&[&["arm", "type or class"], &FIGURES[..]].concat(), 2..);
+    let mut table = Table::new(&heads(&["arm", "type or class"]), 2..);
     for arm in run.summary.arms.iter().filter(|arm| arm.block == block) {
         let Some(phase) = arm.phases.iter().find(|phase| phase.name == name) else { continue };
         let types = phase.by_type.iter().map(|(kind, measured)| (kind.clone(), measured));
         let classes = phase.by_class.iter().map(|(class, measured)| (format!("class {class}"), measured));
         for (group, measured) in types.chain(classes) {
-            table.row([&[arm.shown_name().to_owned(), group], &figures(measured)[..]].concat());
+            table.row(cells(&[arm.shown_name().to_owned(), group], measured));
         }
     }
     let of_block = if run.several_blocks() { format!(", block {block}") } else { String::new() };
     wide(&format!("Phase {name}{of_block}"), &table)
 }
 
-const FIGURES: [&str; 12] = [
-    "p50",
-    "p90",
-    "p99",
-    OF_ALL,
-    "mean",
-    "offered/s",
-    "goodput/s",
-    "late",
-    "rejected",
-    "timed out",
-    "conn. errors",
-    "failed",
-];
+fn heads<'a>(first: &[&'a str]) -> Vec<&'a str> {
+    first.iter().copied().chain(FIGURES.map(|(head, _)| head)).collect()
+}
 
-/// Cells in the order of [`FIGURES`].
-fn figures(measured: &Measured) -> [String; FIGURES.len()] {
-    let times = &measured.response_time_ms;
-    let [p50, p90, p99] = percentiles(times);
-    // Time-outs are longer than what is known: a mean of the known ones would be too small.
-    let mean = times.mean.filter(|_| times.censored == 0).map_or_else(|| "-".to_owned(), time);
-    let (offered, goodput) = (rate(measured.offered_per_s), rate(measured.goodput_per_s));
-    let [late, timed_out, connection_errors, failed] =
-        [measured.served_late, measured.timed_out, measured.connect_failed, measured.failed]
-            .map(|count| count.to_string());
-    let rejected = percent(measured.reject_fraction);
-    [p50, p90, p99, p90_of_all(measured), mean, offered, goodput, late, rejected, timed_out, connection_errors, failed]
+fn cells(first: &[String], measured: &Measured) -> Vec<String> {
+    first.iter().cloned().chain(FIGURES.map(|(_, cell)| cell(measured))).collect()
 }
 
 /// Both sides' books.
 pub fn ledgers(run: &RunFiles) -> Markup {
     let (turns, others) = listed(run);
-    let heads = ["planned", "unsent", "refused locally", "conn. errors", "written", "resent", "read by service"];
-    let mut table = Table::new(&[&["arm"], &heads[..], &["difference", REFUSALS]].concat(), 1..=heads.len());
-    for arm in turns.filter(|arm| !arm.bound) {
-        let counts: [fn(&Measured) -> u64; 6] =
-            [|m| m.planned, |m| m.unsent, |m| m.refused_locally, |m| m.connect_failed, Measured::written, |m| m.resent];
-        let counts = counts.map(|count| arm.sum(count).to_string());
-        let refusals = refusals(arm).unwrap_or_else(|| "-".to_owned());
-        table.row([&[run.turn(arm)], &counts[..], &read_and_difference(arm), &[refusals]].concat());
-    }
+    let table = columns::ledgers("arm", &turns.collect::<Vec<_>>(), true, |arm| run.turn(arm));
     html! {
         @if others { (more()) }
         (wide("What users wrote against what the service read", &table))
