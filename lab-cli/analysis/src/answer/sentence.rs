@@ -8,7 +8,7 @@ use super::{
     table,
 };
 use crate::{
-    summary::{Arm, ArmAnswer, BlockMedian, Collapse, ColumnFigures, PhaseRole, RunAnswer, RunSummary},
+    summary::{Arm, ArmAnswer, Collapse, ColumnFigures, PhaseRole, RunAnswer, RunSummary},
     text::{percent, rate, scrubbed, time},
 };
 
@@ -122,7 +122,7 @@ impl Writer<'_> {
     /// ` at p90 54 ms`.
     fn at_percentile(&self, own: &ColumnFigures) -> String {
         let percentile = measured_percentile(self.summary.objective.percentile);
-        own.objective_ms.map_or_else(String::new, |found| format!(" at {percentile} {}", in_time(found)))
+        own.objective_ms.map_or_else(String::new, |found| format!(" at {percentile} {}", table::shown(&found, time)))
     }
 
     /// Against the baseline, block by block.
@@ -149,10 +149,6 @@ impl Writer<'_> {
 fn rejected(own: &ColumnFigures) -> String {
     let share = own.reject_fraction.map_or(0.0, |found| found.median);
     if share >= REJECTED { format!(", {} rejected", percent(share)) } else { String::new() }
-}
-
-fn in_time(found: BlockMedian) -> String {
-    format!("{}{}", if found.at_least { ">= " } else { "" }, time(found.median))
 }
 
 /// Recovery in most blocks.

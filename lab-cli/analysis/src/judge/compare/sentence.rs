@@ -2,7 +2,7 @@
 
 use super::{
     Metric,
-    words::{asides, shown},
+    words::{self, asides, shown},
 };
 use crate::{
     summary::{Comparison, ComparisonVerdict},
@@ -44,16 +44,12 @@ fn verb(metric: Metric) -> [&'static str; 4] {
 
 /// `serves 14 % less (10 to 18 %) than old`; `None` without figures.
 fn against(comparison: &Comparison, metric: Metric) -> Option<String> {
-    let Comparison { ratio, difference, interval, bound, .. } = comparison;
+    let Comparison { ratio, difference, interval, .. } = comparison;
     let baseline = scrubbed(&comparison.baseline);
     let [verb, more, less, much] = verb(metric);
     if let Some(ratio) = ratio.filter(|ratio| !(1.0 / TIMES..TIMES).contains(ratio)) {
         let ends = interval.map_or_else(String::new, |[low, high]| format!(" ({low:.2} to {high:.2})"));
-        let bound = match (bound, ratio < 1.0) {
-            (false, _) => "",
-            (true, true) => "at most ",
-            (true, false) => "at least ",
-        };
+        let bound = words::bound(comparison, ratio < 1.0);
         return Some(format!("{verb} {bound}{ratio:.2} times as {much}{ends} as {baseline}"));
     }
     let apart = ratio.map(|ratio| (ratio - 1.0, interval.map(|ends| ends.map(|end| end - 1.0))));
@@ -68,7 +64,7 @@ fn against(comparison: &Comparison, metric: Metric) -> Option<String> {
                 format!(" ({} to {})", all(low), all(high))
             }
         });
-        let bound = if *bound { "at least " } else { "" };
+        let bound = words::bound(comparison, false);
         return Some(format!("{verb} {bound}{}{ends} than {baseline}", all(by)));
     }
     let [theirs, ours] = [comparison.baseline_value?, comparison.policy_value?].map(|value| shown(metric, value));

@@ -38,12 +38,16 @@ pub fn effect(comparison: &Comparison) -> Option<String> {
     let interval = comparison.interval.map(|ends| ends.map(|end| end * scale));
     let interval = interval.map_or_else(String::new, |[low, high]| format!(" [{low:.2}, {high:.2}]"));
     let less = comparison.ratio.map_or_else(|| comparison.difference < Some(0.0), |ratio| ratio < 1.0);
-    let bound = match (comparison.bound, less) {
+    Some(format!("{}{effect}{interval}", bound(comparison, less)))
+}
+
+/// Before an effect that hidden times bound.
+pub(super) fn bound(comparison: &Comparison, less: bool) -> &'static str {
+    match (comparison.bound, less) {
         (false, _) => "",
         (true, true) => "at most ",
         (true, false) => "at least ",
-    };
-    Some(format!("{bound}{effect}{interval}"))
+    }
 }
 
 /// `from 0.0/s to 286/s`; the longer one of two times is the one that may be a bound.

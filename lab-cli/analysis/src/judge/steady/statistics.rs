@@ -9,12 +9,8 @@ pub(super) fn mean(values: &[f64]) -> f64 {
 pub(in crate::judge) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => 0.0,
-        odd if odd % 2 == 1 => sorted[middle],
-        _ => (sorted[middle - 1] + sorted[middle]) / 2.0,
-    }
+    let [low, high] = [sorted.len().saturating_sub(1) / 2, sorted.len() / 2];
+    sorted.get(high).map_or(0.0, |above| (sorted[low] + above) / 2.0)
 }
 
 /// The medians of the lower and of the upper half of the values, each with the middle one if there is one (Tukey's hinges).
