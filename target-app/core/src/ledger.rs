@@ -139,8 +139,8 @@ impl ServiceLedger {
         ReadRequests {
             ledger: books.sums(),
             read: books.numbers.runs(),
-            again: books.numbers.again(),
-            unnumbered: books.numbers.unnumbered(),
+            again: books.numbers.again,
+            unnumbered: books.numbers.unnumbered,
         }
     }
 

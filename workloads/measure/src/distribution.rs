@@ -154,13 +154,11 @@ impl Distribution {
     /// The percentiles that every table shows.
     #[must_use]
     pub fn percentiles(&self) -> Times {
-        Times {
-            max: self.max_ms(),
-            mean: self.mean_ms(),
-            count: self.count(),
-            censored: self.censored(),
-            ..Times::of(|per_mille| self.percentile(per_mille as f64 / 10.0))
-        }
+        self.times(self.censored(), |per_mille| self.percentile(per_mille as f64 / 10.0))
+    }
+
+    fn times(&self, censored: u64, at: impl Fn(u64) -> Percentile) -> Times {
+        Times { max: self.max_ms(), mean: self.mean_ms(), count: self.count(), censored, ..Times::of(at) }
     }
 
     /// Percentiles of this many requests, of which the known times are those of the answered ones, and of which all others would
@@ -175,13 +173,7 @@ impl Distribution {
             }
             self.of_rank((all * per_mille).div_ceil(1000)).map_or(Percentile::AtLeast(never), Percentile::At)
         };
-        Times {
-            max: self.max_ms(),
-            mean: self.mean_ms(),
-            count: self.count(),
-            censored: all - self.count(),
-            ..Times::of(at)
-        }
+        self.times(all - self.count(), at)
     }
 
     /// The known times, in microseconds, as HdrHistogram's V2 bytes: what `*.hlog` files hold in base 64.
@@ -376,7 +368,7 @@ fn as_v2(histogram: &Histogram<u32>) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-fn micros(time: Duration) -> u64 {
+pub(super) fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 

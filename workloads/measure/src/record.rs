@@ -11,6 +11,7 @@ use super::{
     BackgroundLedger, Distribution, Health, LastSecond, Ledger, Measured, Offered, Replayed, Replies, Report, Shard,
     TimeFamily, TransitionCount,
     cell::Cell,
+    distribution::micros,
     raw::{Clients, PARTS, Raw, RawPhase},
     shares::Shares,
     spread::Spread,
@@ -372,10 +373,6 @@ fn twentieth(part: usize) -> std::ops::Range<f64> {
 
 pub(super) fn wrong(what: &str) -> RecordError {
     RecordError(what.to_owned())
-}
-
-fn micros(time: Duration) -> u64 {
-    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 fn nanos(time: Duration) -> u64 {

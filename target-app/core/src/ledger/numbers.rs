@@ -6,8 +6,10 @@ const END: u64 = 1 << 26;
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
     words: Vec<u64>,
-    again: u64,
-    unnumbered: u64,
+    /// Requests whose number had been read before.
+    pub(super) again: u64,
+    /// Requests without a number, or with one that is too large.
+    pub(super) unnumbered: u64,
 }
 
 impl Numbers {
@@ -23,16 +25,6 @@ impl Numbers {
         }
         self.again += u64::from(self.words[word] & bit != 0);
         self.words[word] |= bit;
-    }
-
-    /// The count of requests whose number had been read before.
-    pub(super) fn again(&self) -> u64 {
-        self.again
-    }
-
-    /// The count of requests without a number, or with one that is too large.
-    pub(super) fn unnumbered(&self) -> u64 {
-        self.unnumbered
     }
 
     /// The numbers that were read, as first and last of each run of them, in order.
@@ -61,7 +53,7 @@ mod tests {
             numbers.read(Some(number));
         }
         assert_eq!(numbers.runs(), [[0, 1], [3, 3], [63, 65], [300, 300]]);
-        assert_eq!((numbers.again(), numbers.unnumbered()), (1, 0));
+        assert_eq!((numbers.again, numbers.unnumbered), (1, 0));
     }
 
     #[test]
@@ -70,7 +62,7 @@ mod tests {
         numbers.read(None);
         numbers.read(Some(END));
         numbers.read(Some(u64::MAX));
-        assert_eq!((numbers.words.len(), numbers.unnumbered()), (0, 3));
+        assert_eq!((numbers.words.len(), numbers.unnumbered), (0, 3));
         numbers.read(Some(END - 1));
         assert_eq!(numbers.runs(), [[END - 1, END - 1]]);
     }
