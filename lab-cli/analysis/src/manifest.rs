@@ -164,6 +164,11 @@ impl Manifest {
         Entitled::of([&users.marks.criticality, &target.criticality], users.marks.customer.keys())
     }
 
+    /// True if the service has several stages: Arashi.
+    pub fn several_stages(&self) -> bool {
+        self.whole.pointer("/experiment/target/app/app").is_some_and(|app| app == "arashi")
+    }
+
     /// Names of the arms, in the order of the file.
     pub fn arms(&self) -> Vec<String> {
         self.experiment.arms.iter().map(|arm| arm.label.clone()).collect()

@@ -240,6 +240,7 @@ fn summary(manifest: &Manifest, recorded: &Recorded, arm_runs: &[ArmRun], partia
         blocks: u32::try_from(blocks(manifest, recorded)).unwrap_or(u32::MAX),
         objective: experiment.objective,
         entitled: manifest.entitled(),
+        several_stages: manifest.several_stages(),
         capacity: manifest.capacity.as_ref(),
         searches: &manifest.searches,
         headroom: arm_runs.first().and_then(|arm_run| arm_run.headroom),

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::{
     answer::{CountedRuns, of_summary, table::deciding},
-    summary::{Arm, Mode, PhaseRole, RunSummary},
+    summary::{Arm, Mode, PhaseRole, RunSummary, Validity},
     text::{percent, scrubbed},
 };
 
@@ -25,22 +25,30 @@ use ranking::{NEAR, Ranking, Worth};
 
 /// Share under which an arm's worst phase is a failure.
 const FAILURE: f64 = 0.5;
+/// Stands in a way for a number that only its owner knows.
+const WORKERS: &str = "WORKERS";
+/// Place in each stage, as parameters name it.
+const PER_STAGE: &str = "per-stage";
+
+/// Phase in which an arm keeps least of the promise, where that is less than all of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BrokenPromise {
+    /// The arm.
+    pub arm: String,
+    /// The phase.
+    pub phase: String,
+    /// Share in time, there, of what the arm did not refuse.
+    pub in_time: f64,
+    /// The share that the objective promises.
+    pub promised: f64,
+}
 
 /// An arm that serves more than the one to deploy, and the reason against it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum PassedOver {
     /// It leaves people waiting in vain.
-    Late {
-        /// The arm.
-        arm: String,
-        /// Phase in which it keeps least of the promise.
-        phase: String,
-        /// Share in time, there, of what it did not refuse.
-        in_time: f64,
-        /// The share that the objective promises.
-        promised: f64,
-    },
+    Late(BrokenPromise),
     /// A class is given less than its due: its worst phase.
     Unfair(PhaseShare),
 }
@@ -66,6 +74,15 @@ pub struct Recommendation {
     pub next: PhaseShare,
     /// Phases in which another arm is worth more, by more than a percent point: how much of that one's worth is this arm's.
     pub behind: Vec<PhaseShare>,
+    /// It breaks the promise too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub late: Option<BrokenPromise>,
+    /// It ran in each stage of a service, and not before the whole.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub in_each_stage: bool,
+    /// Codes of the gates that warn.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// Some classes come before others: whoever deploys it says which.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub by_class: bool,
@@ -74,15 +91,21 @@ pub struct Recommendation {
     pub passed_over: Option<PassedOver>,
 }
 
+impl BrokenPromise {
+    fn in_words(&self) -> String {
+        let [in_time, promised] = [self.in_time, self.promised].map(percent);
+        let phase = scrubbed(&self.phase);
+        format!("in {phase} {in_time} of what it does not refuse is answered in time (the objective: {promised})")
+    }
+}
+
 impl PassedOver {
     fn in_words(&self) -> String {
         match self {
-            Self::Late { arm, phase, in_time, promised } => format!(
-                "Not {}, which serves more: in {} {} of what it does not refuse is answered in time (the objective: {}), and the rest waits for that in vain.",
-                scrubbed(arm),
-                scrubbed(phase),
-                percent(*in_time),
-                percent(*promised)
+            Self::Late(late) => format!(
+                "Not {}, which serves more: {}, and the rest waits for that in vain.",
+                scrubbed(&late.arm),
+                late.in_words()
             ),
             Self::Unfair(worst) => format!(
                 "Not {}, which serves more: in {} it {}.",
@@ -100,7 +123,8 @@ impl Recommendation {
         let Self { worst, next, .. } = self;
         let what = match self.deploy.as_slice() {
             [] => format!("Deploy nothing ({})", scrubbed(&worst.arm)),
-            _ => format!("Deploy {}", scrubbed(&worst.arm)),
+            _ if worst.arm.contains(&self.policy) => format!("Deploy {}", scrubbed(&worst.arm)),
+            _ => format!("Deploy {} (policy {})", scrubbed(&worst.arm), self.policy),
         };
         let how_much = match worst.share > 1.0 - NEAR {
             true => "no arm serves more in any phase".to_owned(),
@@ -116,12 +140,23 @@ impl Recommendation {
             scrubbed(&next.phase)
         )];
         lines.extend(self.passed_over.iter().map(PassedOver::in_words));
+        lines.extend(self.late.iter().map(|late| format!("Of its own promise it keeps a part: {}.", late.in_words())));
         if worst.share < FAILURE {
             lines.push(
                 "No arm serves half of the best arm's goodput in every phase: try others (lab policies).".to_owned(),
             );
         }
         lines.extend(self.deploy.iter().map(|way| format!("How: {way}")));
+        if self.deploy.iter().any(|way| way.contains(WORKERS)) {
+            lines.push(format!("{WORKERS}: the number of requests that the service works on at once."));
+        }
+        if self.in_each_stage && !self.deploy.is_empty() {
+            lines.push(
+                "It ran in each stage of this service, and was not measured before the whole of it, where a proxy or a layer sits: run it \
+                 with scope: single, if the policy can sit there."
+                    .to_owned(),
+            );
+        }
         if self.by_class && !self.deploy.is_empty() {
             lines.push(
                 "FILE, or the layer's requests, say who comes first: class and criticality, the lines of the experiment's target, or \
@@ -134,9 +169,13 @@ impl Recommendation {
             false => format!("Price in calm: {} of goodput.", percent(price)),
         }));
         let live = if self.virtual_time { "; computed in virtual time: confirm it by a live run" } else { "" };
+        let warned = match self.warnings.as_slice() {
+            [] => String::new(),
+            gates => format!("; the run has warnings ({})", gates.join(", ")),
+        };
         lines.push(match self.blocks {
-            0 | 1 => format!("How sure: one block, which chance may have decided (--repeat 6){live}."),
-            blocks => format!("How sure: it comes first in {} of {blocks} blocks{live}.", self.first_in),
+            0 | 1 => format!("How sure: one block, which chance may have decided (--repeat 6){live}{warned}."),
+            blocks => format!("How sure: it comes first in {} of {blocks} blocks{live}{warned}.", self.first_in),
         });
         let ahead = |one: &PhaseShare| {
             format!(
@@ -199,6 +238,9 @@ pub fn recommendation(summary: &RunSummary) -> Option<Recommendation> {
     Some(Recommendation {
         policy: own.policy.clone(),
         by_class,
+        late: broken_promise(&by_goodput, &worst.arm),
+        in_each_stage: summary.several_stages && own.parameters.get("scope").is_some_and(|scope| scope == PER_STAGE),
+        warnings: warnings(summary),
         deploy: ways(own),
         price_in_calm: calm.and_then(|calm| Some(1.0 - of_phase(&by_goodput, &calm.phase)?.share)),
         blocks: blocks.len(),
@@ -226,8 +268,19 @@ fn passed_over(by_goodput: &Ranking<'_>, by_worth: &Ranking<'_>, deployed: &str)
     if let Some(worst) = at_worst.filter(|worst| worst.class.is_some()) {
         return Some(PassedOver::Unfair(worst));
     }
-    let in_time = |phase: &&str| Some((by_goodput.in_time(&first.arm, phase)?, (*phase).to_owned()));
+    broken_promise(by_goodput, &first.arm).map(PassedOver::Late)
+}
+
+fn broken_promise(by_goodput: &Ranking<'_>, arm: &str) -> Option<BrokenPromise> {
+    let promised = by_goodput.promised;
+    let in_time = |phase: &&str| Some((by_goodput.in_time(arm, phase)?, (*phase).to_owned()));
     let least = by_goodput.phases.iter().filter_map(in_time).reduce(|a, b| if b.0 < a.0 { b } else { a });
-    let (in_time, phase) = least.filter(|(in_time, _)| *in_time < by_goodput.promised)?;
-    Some(PassedOver::Late { arm: first.arm.clone(), phase, in_time, promised: by_goodput.promised })
+    let (in_time, phase) = least.filter(|(in_time, _)| *in_time < promised)?;
+    Some(BrokenPromise { arm: arm.to_owned(), phase, in_time, promised })
+}
+
+/// Codes of the gates that warn, each once.
+fn warnings(summary: &RunSummary) -> Vec<String> {
+    let warns = summary.reasons.iter().filter(|finding| finding.verdict == Validity::Warn);
+    warns.map(|finding| finding.code.clone()).collect::<BTreeSet<_>>().into_iter().collect()
 }

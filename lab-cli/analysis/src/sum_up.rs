@@ -30,6 +30,8 @@ pub struct Findings<'a> {
     pub objective: LatencyObjective,
     /// Claims of classes.
     pub entitled: Entitled,
+    /// See [`RunSummary::several_stages`].
+    pub several_stages: bool,
     /// The work knob, where it was looked for.
     pub capacity: Option<&'a Capacity>,
     /// Limits that were looked for.
@@ -111,6 +113,7 @@ pub fn sum_up(found: &Findings<'_>) -> RunSummary {
         reasons,
         objective: found.objective,
         entitled: found.entitled.clone(),
+        several_stages: found.several_stages,
         capacity: found.capacity.cloned(),
         headroom: found.headroom,
         searches: found.searches.to_vec(),
@@ -178,6 +181,7 @@ mod tests {
             blocks: 5,
             objective: LatencyObjective { percentile: 90.0, response_time_ms: 1000.0 },
             entitled: Entitled::default(),
+            several_stages: false,
             capacity: None,
             searches: &[],
             headroom: None,

@@ -84,6 +84,9 @@ pub struct RunSummary {
     /// Classes by what they are entitled to, where some come before others or are customers.
     #[serde(default, skip_serializing_if = "Entitled::is_empty")]
     pub entitled: Entitled,
+    /// The service has several stages, with a place for a policy in each.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub several_stages: bool,
     /// How the work knob was set, where a capacity was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Capacity>,

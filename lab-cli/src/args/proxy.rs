@@ -1,8 +1,10 @@
 //! Arguments of `lab proxy`.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
+
+use super::values::ToldObjective;
 
 /// `lab proxy`.
 #[derive(Debug, Clone, Args)]
@@ -36,9 +38,10 @@ pub struct ProxyArgs {
     /// estimated], preset=as-published, stay=10m.
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// What policies are told to keep: the 99th percentile of response times (or that of the file) within this time [default: 1s].
-    #[arg(long, value_name = "TIME", value_parser = super::values::time)]
-    pub objective: Option<Duration>,
+    /// What policies are told to keep: a percentile of response times within a time, p90=200ms; of a time alone the 99th, or that of
+    /// the file [default: 1s].
+    #[arg(long, value_name = "[pN=]TIME", value_parser = super::values::objective)]
+    pub objective: Option<ToldObjective>,
     /// Requests that one backend works on side by side, for policies that keep a queue [default: 64].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub concurrency: Option<u32>,

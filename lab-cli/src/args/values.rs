@@ -14,6 +14,24 @@ pub(super) fn time(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// Objective of a proxy, as typed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ToldObjective {
+    /// Percentile of 100; `None`: the file's, or the proxy's own.
+    pub percentile: Option<f64>,
+    /// The time.
+    pub response_time: Duration,
+}
+
+pub(super) fn objective(text: &str) -> Result<ToldObjective, String> {
+    let Some((percentile, response_time)) = text.strip_prefix('p').and_then(|text| text.split_once('=')) else {
+        return Ok(ToldObjective { percentile: None, response_time: time(text)? });
+    };
+    let percentile = percentile.parse().ok().filter(|percentile| (1.0..100.0).contains(percentile));
+    let percentile = percentile.ok_or_else(|| "write a percentile and a time: p90=200ms, p99.9=1s".to_owned())?;
+    Ok(ToldObjective { percentile: Some(percentile), response_time: time(response_time)? })
+}
+
 fn no_time(text: &str, examples: &str) -> String {
     let is_number = text.parse().is_ok_and(|number: f64| number >= 0.0 && number.is_finite());
     let meant = if is_number { format!("; did you mean {text}s?") } else { String::new() };
@@ -92,4 +110,21 @@ pub enum Color {
     Always,
     /// Never.
     Never,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_objective_is_a_time_or_a_percentile_within_one() {
+        let ms = Duration::from_millis;
+        let found = |text| objective(text).map(|found| (found.percentile, found.response_time));
+        assert_eq!(found("220ms"), Ok((None, ms(220))));
+        assert_eq!(found("p90=220ms"), Ok((Some(90.0), ms(220))));
+        assert_eq!(found("p99.9=1s"), Ok((Some(99.9), ms(1000))));
+        for wrong in ["p100=1s", "p0=1s", "p=1s", "90=1s", "p90=", "p90=0s", "p90<1s", "1"] {
+            assert!(found(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -86,8 +86,16 @@ fn recommended(first: &Entry, contests: &[Contest<'_>]) -> Option<Recommendation
             arms.extend(side.turns.iter().map(|turn| Arm { name: side.name.clone(), ..turn.arm.clone() }));
         }
     }
-    let RunSummary { mode, objective, entitled, .. } = first.summary.clone();
-    recommendation(&RunSummary { valid: true, mode, objective, entitled, arms, ..RunSummary::default() })
+    let RunSummary { mode, objective, entitled, several_stages, .. } = first.summary.clone();
+    recommendation(&RunSummary {
+        valid: true,
+        mode,
+        objective,
+        entitled,
+        several_stages,
+        arms,
+        ..RunSummary::default()
+    })
 }
 
 /// All that was asked for is INVALID, or alone.

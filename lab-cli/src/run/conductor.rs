@@ -338,6 +338,7 @@ impl Run<'_> {
             blocks: experiment.repeat,
             objective: experiment.objective,
             entitled: experiment.entitled(),
+            several_stages: experiment.target.app.arashi().is_some(),
             capacity: capacity.as_ref(),
             searches: &self.searches,
             headroom: self.headroom,

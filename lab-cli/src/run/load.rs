@@ -230,6 +230,7 @@ fn summary(experiment: &Experiment, arm: &Arm, timeline: &[TimelineSecond], part
         blocks: BLOCK,
         objective: experiment.objective,
         entitled: experiment.entitled(),
+        several_stages: false,
         capacity: None,
         searches: &[],
         headroom: None,

@@ -32,7 +32,12 @@ pub(super) fn ways(arm: &Arm, objective: &LatencyObjective, by_class: bool) -> V
             .iter()
             .map(|(key, value)| format!(" --set {}", quoted(&format!("{key}={value}"))))
             .collect();
-        let shown = shown_time(Duration::from_micros((objective.response_time_ms * 1e3).round() as u64));
+        let time = shown_time(Duration::from_micros((objective.response_time_ms * 1e3).round() as u64));
+        // The proxy's own percentile.
+        let shown = match objective.percentile {
+            99.0 => time,
+            percentile => format!("p{percentile}={time}"),
+        };
         let workers = if counts_workers(&arm.policy, &arm.parameters) { " --concurrency WORKERS" } else { "" };
         let classes = if by_class { " --config FILE" } else { "" };
         ways.push(format!(

@@ -1,7 +1,7 @@
 //! Made runs of three phases.
 
 use super::*;
-use crate::summary::{Entitled, LatencyObjective, Measured, Measures, PhaseSummary, Validity};
+use crate::summary::{Entitled, GateFinding, LatencyObjective, Measured, Measures, PhaseSummary, Validity};
 
 const PHASES: [(&str, PhaseRole, f64); 3] =
     [("before", PhaseRole::Calm, 70.0), ("spike", PhaseRole::Overload, 200.0), ("after", PhaseRole::After, 70.0)];
@@ -39,7 +39,7 @@ fn the_arm_whose_worst_phase_is_best_is_recommended_with_its_price() {
     assert_eq!((found.blocks, found.first_in), (1, 1));
     let behind: Vec<_> = found.behind.iter().map(|one| (one.phase.as_str(), one.arm.as_str())).collect();
     assert_eq!(behind, [("before", "none"), ("spike", "vegas")]);
-    assert_eq!(found.deploy[0], "lab proxy --to URL --policy aimd --objective 200ms");
+    assert_eq!(found.deploy[0], "lab proxy --to URL --policy aimd --objective p90=200ms");
     assert!(
         found.lines()[0].starts_with(
             "Deploy aimd: in its worst phase (before) it serves 90 % of what the best arm does; vegas comes next"
@@ -62,7 +62,7 @@ fn settings_that_are_not_defaults_are_part_of_the_way() {
     let mut arms = three(1).to_vec();
     arms.remove(1);
     let found = recommendation(&run(arms)).expect("there is a choice");
-    let proxy = "lab proxy --to URL --policy vegas --objective 200ms --set limit_max=50";
+    let proxy = "lab proxy --to URL --policy vegas --objective p90=200ms --set limit_max=50";
     let layer = "in a service, tower_admission::AdmissionLayer::new(\"vegas\").objective(90.0, Duration::from_millis(200)).set(\"limit_max\", 50)";
     assert_eq!(found.deploy, [proxy, layer]);
 }
@@ -129,6 +129,34 @@ fn who_gives_the_important_less_than_their_due_is_passed_over() {
     let found = recommendation(&run(arms)).expect("there is a choice");
     assert_eq!(found.worst.arm, "gradient2");
     assert!(found.deploy[0].starts_with("lab proxy --to URL --policy gradient2"), "{:?}", found.deploy);
+}
+
+#[test]
+fn what_its_owner_must_know_of_the_arm_stands_beside_it() {
+    let mut arms = vec![arm("none", 1, [70.0, 10.0, 7.0]), arm("codel", 1, [70.0, 90.0, 70.0])];
+    arms[1].name = "published".to_owned();
+    arms[1].parameters = [("scope".to_owned(), "per-stage".into())].into();
+    // 840 of 1000.
+    let late = Measured { served: 840, served_late: 160, goodput_per_s: 90.0, ..Measured::default() };
+    arms[1].phases[1].measured = late;
+    let [arm, value, threshold, message, remedy] = [(); 5].map(|()| String::new());
+    let finding =
+        GateFinding { code: "PLANT".to_owned(), verdict: Validity::Warn, arm, value, threshold, message, remedy };
+    let mut summary = RunSummary { reasons: vec![finding], several_stages: true, ..run(arms) };
+    summary.objective.percentile = 99.0;
+    let lines = recommendation(&summary).expect("there is a choice").lines();
+    let has = |text: &str| assert!(lines.iter().any(|line| line.contains(text)), "{text}: {lines:#?}");
+    has("Deploy published (policy codel): no arm serves more");
+    has(
+        "Of its own promise it keeps a part: in spike 84 % of what it does not refuse is answered in time (the objective: 99 %).",
+    );
+    has("lab proxy --to URL --policy codel --objective 200ms --concurrency WORKERS");
+    has("WORKERS: the number of requests that the service works on at once.");
+    has("It ran in each stage of this service");
+    has("; the run has warnings (PLANT).");
+    summary.several_stages = false;
+    let lines = recommendation(&summary).expect("there is a choice").lines();
+    assert!(!lines.iter().any(|line| line.contains("each stage")), "{lines:#?}");
 }
 
 #[test]

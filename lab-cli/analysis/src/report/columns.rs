@@ -39,11 +39,14 @@ fn mean(measured: &Measured) -> String {
     times.mean.filter(|_| times.censored == 0).map_or_else(|| "-".to_owned(), time)
 }
 
+/// The head of a count, whether it is always shown, and the count.
+type Count = (&'static str, bool, fn(&Measured) -> u64);
+
 /// Table of what users wrote against what the service read; the first column is named `head`. Of what most runs do not have, such as users with
 /// a policy of their own, there are columns where any of these arms has it, or where `all` is asked for.
 pub(super) fn ledgers(head: &str, arms: &[&Arm], all: bool, name: impl Fn(&Arm) -> String) -> Table {
     let arms = || arms.iter().filter(|arm| !arm.bound);
-    let counts: [(&str, bool, fn(&Measured) -> u64); 6] = [
+    let counts: [Count; 6] = [
         ("planned", true, |m| m.planned),
         ("unsent", true, |m| m.unsent),
         ("refused locally", all, |m| m.refused_locally),

@@ -259,7 +259,7 @@ fn no_star_for_hindsight_or_for_the_times_of_survivors() {
 fn a_command_is_copied_or_the_screen_says_why_not() {
     let mut app = opened(vec![compared("run-1")]);
     let copied = press(&mut app, KeyCode::Char('y'));
-    assert!(matches!(copied, Some(Effect::Copy(way)) if way == "lab proxy --to URL --policy seda --objective 1s"));
+    assert!(matches!(copied, Some(Effect::Copy(way)) if way == "lab proxy --to URL --policy seda --objective p90=1s"));
     shows(&app, (80, 24), &["copied: lab proxy"]);
     let mut run = compared("run-1");
     run.summary.valid = false;

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Palette,
-    app::{Compare, MouseTarget, View},
+    app::{Compare, MouseTarget, Rank, View},
     messages::OpenRun,
 };
 
@@ -179,5 +179,8 @@ fn heading(compare: &Compare, table: Rect) -> String {
     let (first, room, count) =
         (first_row(compare, table), usize::from(table.height.saturating_sub(2)), compare.all_series.len());
     let part = if count > room { format!(", {} to {} of {count}", first + 1, first + room) } else { String::new() };
-    format!(" who wins in {}{of}{sorted}{part} (Tab: another phase) ", scrubbed(compare.phase_name()))
+    let best = compare.ranks().contains(&Some(Rank::Best)).then_some("★ best here");
+    let deployed = (0..compare.runs.len()).any(|run| compare.recommended(run).is_some()).then_some("$ to deploy");
+    let marks = [best, deployed].into_iter().flatten().collect::<Vec<_>>().join(", ");
+    format!(" who wins in {}{of}{sorted}{part} (Tab: another phase) {marks} ", scrubbed(compare.phase_name()))
 }

@@ -43,8 +43,9 @@ pub(super) fn spec(args: &ProxyArgs, file: Option<&str>) -> Result<ProxySpec, Fa
     if let Some(to) = &args.otlp {
         spec.otlp.get_or_insert_default().to.clone_from(to);
     }
-    if let Some(response_time) = args.objective {
-        spec.objective = Some(Objective { response_time, ..spec.told_objective() });
+    if let Some(asked) = args.objective {
+        let percentile = asked.percentile.unwrap_or(spec.told_objective().percentile);
+        spec.objective = Some(Objective { percentile, response_time: asked.response_time });
     }
     spec.concurrency = args.concurrency.unwrap_or(spec.concurrency);
     spec.limits.connections = args.max_connections.unwrap_or(spec.limits.connections);

@@ -49,7 +49,11 @@ fn said(compare: &Compare, run: usize, palette: Palette) -> Vec<(String, Style)>
     });
     let Some(recommended) = compare.recommended(run) else { return opening.collect() };
     let command = recommended.deploy.first().map(|way| (format!("$ {way}"), palette.accent()));
-    let mut sentences = recommended.lines().into_iter().filter(|line| !line.starts_with("How: "));
+    let mut sentences: Vec<String> = recommended.lines();
+    sentences.retain(|line| !line.starts_with("How: "));
+    // What it costs comes before what else is to be known of it.
+    sentences[1..].sort_by_key(|line| !line.starts_with("Price "));
+    let mut sentences = sentences.into_iter();
     let first = sentences.next().map(|line| (line, palette.strong()));
     let others = sentences.map(|line| (line, palette.faint()));
     first.into_iter().chain(command).chain(opening).chain(others).collect()
