@@ -25,6 +25,8 @@ use ranking::{NEAR, Ranking, Worth};
 
 /// Share under which an arm's worst phase is a failure.
 const FAILURE: f64 = 0.5;
+/// Beginning of a line with a way to deploy.
+pub const HOW: &str = "How: ";
 /// Stands in a way for a number that only its owner knows.
 const WORKERS: &str = "WORKERS";
 /// Place in each stage, as parameters name it.
@@ -146,7 +148,7 @@ impl Recommendation {
                 "No arm serves half of the best arm's goodput in every phase: try others (lab policies).".to_owned(),
             );
         }
-        lines.extend(self.deploy.iter().map(|way| format!("How: {way}")));
+        lines.extend(self.deploy.iter().map(|way| format!("{HOW}{way}")));
         if self.deploy.iter().any(|way| way.contains(WORKERS)) {
             lines.push(format!("{WORKERS}: the number of requests that the service works on at once."));
         }

@@ -2,7 +2,10 @@
 
 use std::io::Write as _;
 
-use analysis::text::{scrubbed_lines, wrapped};
+use analysis::{
+    recommend::HOW,
+    text::{scrubbed_lines, wrapped},
+};
 use serde::Serialize;
 use terminal_size::terminal_size_of;
 
@@ -33,7 +36,7 @@ fn within(text: &str, width: usize) -> String {
     for line in text.lines() {
         let said = line.trim_start();
         let indent = line.len() - said.len();
-        if line.chars().count() <= width || said.contains("  ") || said.starts_with("How: ") {
+        if line.chars().count() <= width || said.contains("  ") || said.starts_with(HOW) {
             lines.push(line.to_owned());
             continue;
         }

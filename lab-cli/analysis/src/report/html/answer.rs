@@ -12,7 +12,7 @@ use crate::{
         },
     },
     chart::palette::swatch,
-    recommend::recommendation,
+    recommend::{HOW, recommendation},
     report::RunFiles,
     summary::{AnswerColumn, ArmAnswer, ArmVerdictWord, BlockMedian, ColumnFigures, RunAnswer, RunSummary},
     text::{percent, rate, time},
@@ -35,9 +35,17 @@ pub fn section(run: &RunFiles) -> Markup {
             @if !answer.columns.is_empty() { (table(&answer, &run.summary)) }
             @if !recommended.is_empty() {
                 h3 { "Recommendation" }
-                ul { @for line in &recommended { li { (shown(line)) } } }
+                ul { @for line in &recommended { li { (recommended_line(line)) } } }
             }
         }
+    }
+}
+
+/// A way to deploy as code, which on a narrow screen breaks between its words.
+fn recommended_line(line: &str) -> Markup {
+    match line.strip_prefix(HOW) {
+        Some(way) => html! { (HOW) code.command { @for word in way.split(' ') { span { (shown(word)) } " " } } },
+        None => html! { (shown(line)) },
     }
 }
 

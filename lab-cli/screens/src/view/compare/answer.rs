@@ -1,6 +1,9 @@
 //! Head of a comparison: which arm to deploy, the command that does, and the order of the arms. All that is said is behind the verdict.
 
-use analysis::text::{scrubbed, wrapped};
+use analysis::{
+    recommend::HOW,
+    text::{scrubbed, wrapped},
+};
 use ratatui::prelude::*;
 
 use crate::{Palette, app::Compare};
@@ -50,7 +53,7 @@ fn said(compare: &Compare, run: usize, palette: Palette) -> Vec<(String, Style)>
     let Some(recommended) = compare.recommended(run) else { return opening.collect() };
     let command = recommended.deploy.first().map(|way| (format!("$ {way}"), palette.accent()));
     let mut sentences: Vec<String> = recommended.lines();
-    sentences.retain(|line| !line.starts_with("How: "));
+    sentences.retain(|line| !line.starts_with(HOW));
     // What it costs comes before what else is to be known of it.
     sentences[1..].sort_by_key(|line| !line.starts_with("Price "));
     let mut sentences = sentences.into_iter();
