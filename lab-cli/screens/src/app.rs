@@ -30,7 +30,7 @@ mod setup;
 mod trace;
 
 pub(super) use compare::{ArmSeries, Compare, Rank, View};
-pub(super) use home::{Choice, Content, Group, Home};
+pub(super) use home::{Choice, Content, Found, Group, Home};
 pub(super) use mouse_target::MouseTarget;
 use overlay::Overlay;
 pub(super) use overlay::Prompt;
@@ -160,6 +160,11 @@ impl App {
             self.set_up_anew(&id);
         }
         self.past.set(folder.runs);
+    }
+
+    /// An experiment as it was changed, in place of the file's.
+    pub fn changed(&self, id: &str) -> Option<String> {
+        self.setup.iter().find(|setup| setup.name == id).or_else(|| self.overlay.left.get(id))?.changed_in_words()
     }
 
     fn set_up_anew(&mut self, id: &str) {

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use analysis::text::counted;
 use crossterm::event::KeyEvent;
 use experiment::{Changes, Experiment, Repeat, read, written};
 
@@ -115,6 +116,13 @@ impl Setup {
         !self.changed_keys.is_empty()
             || self.how.repeat.is_some()
             || self.candidates.iter().any(|arm| !arm.edits.is_empty() || arm.on != arm.is_in_file())
+    }
+
+    /// Arms and blocks that run in place of the file's; `None`: nothing is changed.
+    pub fn changed_in_words(&self) -> Option<String> {
+        let arms: Vec<&str> = self.candidates.iter().filter(|arm| arm.on).map(|arm| arm.label.as_str()).collect();
+        let blocks = counted(self.repeat() as usize, "block");
+        self.is_changed().then(|| format!("{}; {blocks} (Tab, then u: as in the file)", arms.join(", ")))
     }
 
     pub fn ticked(&self) -> usize {

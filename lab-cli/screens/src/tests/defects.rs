@@ -38,6 +38,16 @@ fn a_field_has_a_cursor_that_moves() {
 }
 
 #[test]
+fn what_enter_runs_in_place_of_the_files_arms_is_said_in_the_list() {
+    let mut app = set_up();
+    presses(&mut app, [KeyCode::Down, KeyCode::Char(' '), KeyCode::Esc]);
+    assert_eq!(app.screen, Screen::Home);
+    shows(&app, (120, 40), &["changed  none, published, connections; 1 block"]);
+    presses(&mut app, [KeyCode::Tab, KeyCode::Char('u'), KeyCode::Esc]);
+    assert!(!frame(&app, Palette::Plain, 120, 40).contains("changed "));
+}
+
+#[test]
 fn the_scope_of_an_arm_can_be_changed_and_a_parameter_found() {
     let mut app = set_up();
     press(&mut app, KeyCode::Down); // seda

@@ -8,7 +8,7 @@ use traces::trace::{Header, Names};
 use super::widgets::{hints, pane, part_shown, prompt, rounded, spark};
 use crate::{
     Palette,
-    app::{App, Content, Group, Home},
+    app::{App, Content, Found, Group, Home},
 };
 
 mod preview;
@@ -27,7 +27,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, palette: Palett
     list(frame, left, home, palette);
     let preview =
         home.chosen().filter(|choice| choice.found().is_some()).and_then(|choice| home.previews.get(&choice.id));
-    let lines = description(home, palette);
+    let lines = description(app, palette);
     let wide = usize::from(right.width.saturating_sub(2)).max(1);
     let rows: usize = lines.iter().map(|line| line.width().div_ceil(wide).max(1)).sum();
     let text_rows = u16::try_from(rows).unwrap_or(u16::MAX).saturating_add(2);
@@ -183,12 +183,12 @@ fn profile(experiment: &Experiment) -> String {
     spark(&(0..PROFILE).filter_map(at).collect::<Vec<f64>>(), PROFILE)
 }
 
-fn description(home: &Home, palette: Palette) -> Vec<Line<'static>> {
-    match home.chosen() {
+fn description(app: &App, palette: Palette) -> Vec<Line<'static>> {
+    match app.home.chosen() {
         None => vec![Line::styled("nothing has that in its name or its file", palette.faint())],
         Some(choice) => match &choice.read {
             Err(problem) => vec![Line::styled(scrubbed(problem), palette.bad())],
-            Ok(Content::Experiment(found)) => about(&found.experiment, &found.text, palette),
+            Ok(Content::Experiment(found)) => about(found, app.changed(&choice.id), palette),
             Ok(Content::Trace { header, .. }) => about_trace(&choice.id, header, palette),
         },
     }
@@ -209,7 +209,8 @@ fn details(frame: &mut Frame<'_>, area: Rect, home: &Home, lines: Vec<Line<'stat
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).scroll((from, 0)).block(block), area);
 }
 
-fn about(experiment: &Experiment, text: &str, palette: Palette) -> Vec<Line<'static>> {
+/// `changed`: what was set up in place of the file's arms.
+fn about(Found { experiment, text, .. }: &Found, changed: Option<String>, palette: Palette) -> Vec<Line<'static>> {
     let faint = |word: &str| Span::styled(format!("{word:<9}"), palette.faint());
     let about = Some(&experiment.about).filter(|about| !about.is_empty());
     let mut lines: Vec<Line<'_>> =
@@ -220,6 +221,8 @@ fn about(experiment: &Experiment, text: &str, palette: Palette) -> Vec<Line<'sta
     lines.extend((!lines.is_empty()).then(Line::default));
     let arms: Vec<&str> = experiment.arms.iter().map(|arm| arm.label.as_str()).collect();
     lines.push(Line::from(vec![faint("arms"), Span::raw(arms.join(", "))]));
+    let changed = changed.map(|changed| Line::from(vec![faint("changed"), Span::styled(changed, palette.accent())]));
+    lines.extend(changed);
     for (n, phase) in experiment.users.phases.iter().enumerate() {
         let word = if n == 0 { "load" } else { "" };
         let load = load_in_words(phase, experiment.nominal_capacity());
