@@ -83,6 +83,11 @@ impl Digests {
         self.files.len()
     }
 
+    /// Names of the files.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.files.keys().map(String::as_str)
+    }
+
     /// The files of a folder that are not as they were. Files that came later, such as reports, are no part of the run.
     pub fn changed(&self, folder: &Path) -> Vec<Changed> {
         let differs = |(name, digest): (&String, &FileDigest)| {

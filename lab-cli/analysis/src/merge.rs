@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
     path::{Path, PathBuf},
 };
 
@@ -163,13 +162,11 @@ fn whole(parts: &[RunPart], notes: Vec<String>) -> Result<MergedRun, FolderError
                 events.entry(at).or_default().push_str(&line);
             }
         }
-        for entry in fs::read_dir(&part.path).map_err(FolderError::at(&part.path))?.flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if OF_WHOLE.contains(&name.as_str()) || !entry.path().is_file() {
-                continue;
-            }
-            let name = if files.contains_key(&name) { format!("part-{}-{name}", part.shard.number()) } else { name };
-            files.insert(name, entry.path());
+        // What came later, such as a report, is no part of the run.
+        for name in part.digests.names().filter(|name| !OF_WHOLE.contains(name)) {
+            let taken = files.contains_key(name);
+            let own = if taken { format!("part-{}-{name}", part.shard.number()) } else { name.to_owned() };
+            files.insert(own, part.path.join(name));
         }
     }
     let first = &parts[0].manifest;

@@ -46,6 +46,7 @@ fn parts_of_a_run_are_the_whole_byte_by_byte() {
     assert_eq!(json(&at.join("part-2/summary.json"))["partial"], true);
     let again = done(at, &["recheck", "part-2"]);
     assert!(again.contains("it is a part of a run"), "{again}");
+    done(at, &["report", "part-3"]);
     done(at, &["merge", "part-3", "part-1", "part-2", "-o", "whole"]);
     assert_eq!(files(&at.join("whole")), files(&at.join("one")));
     for name in files(&at.join("one")) {
