@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 
+use controllers::Place;
 use serde::Serialize;
 
 use crate::{
@@ -29,8 +30,6 @@ const FAILURE: f64 = 0.5;
 pub const HOW: &str = "How: ";
 /// Stands in a way for a number that only its owner knows.
 const WORKERS: &str = "WORKERS";
-/// Place in each stage, as parameters name it.
-const PER_STAGE: &str = "per-stage";
 
 /// Phase in which an arm keeps least of the promise, where that is less than all of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -241,7 +240,8 @@ pub fn recommendation(summary: &RunSummary) -> Option<Recommendation> {
         policy: own.policy.clone(),
         by_class,
         late: broken_promise(&by_goodput, &worst.arm),
-        in_each_stage: summary.several_stages && own.parameters.get("scope").is_some_and(|scope| scope == PER_STAGE),
+        in_each_stage: summary.several_stages
+            && own.parameters.get("scope").is_some_and(|scope| scope == Place::Stage.scope()),
         warnings: warnings(summary),
         deploy: ways(own),
         price_in_calm: calm.and_then(|calm| Some(1.0 - of_phase(&by_goodput, &calm.phase)?.share)),

@@ -107,6 +107,11 @@ fn suite(args: &MergeArgs) -> CommandResult {
     let mut runs: BTreeMap<String, PathBuf> = BTreeMap::new();
     for path in &args.parts {
         for (name, run) in runs_below(path)? {
+            // What was stopped has none yet, and is run again.
+            let changed = Digests::read(&run)?.and_then(|digests| digests.changed(&run).into_iter().next());
+            if let Some(changed) = changed {
+                return Err(Failure::usage(format!("{}: {} {}", run.display(), changed.file, changed.what)));
+            }
             if let Some(other) = runs.get(&name) {
                 let [a, b] = [&run, other].map(|run| Digests::read(run));
                 if a? != b? {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::program::{done, json, ran, told};
 
-/// Refusals and time-outs, in three blocks of half a second for each arm.
+/// Refusals and retries, in five blocks of a second for each arm.
 const FILE: &str = "
 name: parts
 about: two arms, a moment of overload
@@ -144,6 +144,16 @@ fn parts_of_a_sweep_and_of_a_suite_are_judged_as_one() {
     for part in ["1/2", "2/2"] {
         done(at, &[&suite[..], &["--shard", part, "--out", &format!("t{}", &part[..1])]].concat());
     }
+    let record = at.join("t2/second/none-1.record.json");
+    let kept = fs::read(&record).expect("there");
+    fs::write(&record, [&kept[..], b" "].concat()).expect("written");
+    let edited = ran(at, &["merge", "t1", "t2", "-o", "suites"]);
+    assert!(
+        edited.status.code() == Some(2) && told(&edited).contains("none-1.record.json is not as long"),
+        "{}",
+        told(&edited)
+    );
+    fs::write(&record, kept).expect("written");
     done(at, &["merge", "t1", "t2", "-o", "suites"]);
     assert_eq!(done(at, &[&suite[..], &["--out", "suites"]].concat()), one);
 }
