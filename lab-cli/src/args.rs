@@ -16,6 +16,7 @@ mod replay;
 mod reproduce;
 mod run;
 mod serve;
+mod share;
 mod suite;
 mod sweep;
 #[cfg(test)]
@@ -34,6 +35,7 @@ pub use replay::{By, ReplayArgs};
 pub use reproduce::ReproduceArgs;
 pub use run::RunArgs;
 pub use serve::ServeArgs;
+pub use share::{SharedBy, StartArgs};
 pub use suite::{SuiteArgs, SuiteOutput};
 pub use sweep::{GoalArgs, SweepArgs, TuneArgs, TuneOutput};
 pub use tips::with_tip;

@@ -40,6 +40,7 @@ mod screen;
 mod search;
 #[cfg(feature = "live")]
 mod serve;
+mod share;
 mod stdout;
 mod suite;
 mod sweep;

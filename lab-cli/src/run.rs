@@ -14,6 +14,7 @@ mod live;
 #[cfg(feature = "live")]
 mod load;
 mod manifest;
+mod part;
 mod policy_events;
 mod preview;
 pub mod progress;
@@ -48,6 +49,7 @@ pub use live::{
 #[cfg(feature = "live")]
 pub use load::{FinishedLoad, LoadFolder, LoadRequest, context as load_context, judged as judged_report, run_load};
 pub use manifest::WORLD;
+pub use part::{RunShare, ShareOf, UsersShare};
 pub use preview::{preview, previewed, rehearse};
 pub use simulated::{parallel::side_by_side, setup::VirtualSetup};
 pub use stop::StopSignal;

@@ -8,5 +8,5 @@
 #   sbatch slurm-array.sh shop.yaml 64
 #   lab merge part-JOB-* -o whole                    when all tasks are done
 set -eu
-exec lab run "$1" --virtual --repeat "$2" --shard "$SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT" \
+exec lab run "$1" --virtual --repeat "$2" --shard-by block --shard "$SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT" \
     --out "part-$SLURM_ARRAY_JOB_ID-$SLURM_ARRAY_TASK_ID"

@@ -58,7 +58,7 @@ impl Crowd {
         })?;
         let shared = match &plan.users {
             Users::Mail(users) => Shared::Mail(MailCrowd::new(users, &plan.marks, home)?),
-            Users::Url(users) => Shared::Url(UrlCrowd::new(users, &plan.marks, home)?),
+            Users::Url(users) => Shared::Url(UrlCrowd::new(users, &plan.marks, home, plan.shard)?),
             Users::Script(users) => Shared::Script(ScriptCrowd::new(users, &plan.marks, home)?),
         };
         Ok(Self { seed: plan.seed, replays: plan.replays(), shared })

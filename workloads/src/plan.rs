@@ -95,6 +95,23 @@ impl LoadPlan {
         }
     }
 
+    /// The connections that the users of this process use: limits that all have in common are divided among the parts of a plan.
+    #[must_use]
+    pub fn connections(&self) -> ConnectionHabit {
+        match self.users.connections() {
+            ConnectionHabit::Shared { most: Some(most) } => {
+                ConnectionHabit::Shared { most: Some(u32::try_from(self.portion(most.into())).unwrap_or(most)) }
+            }
+            habit => habit,
+        }
+    }
+
+    /// This process's portion of a count that is for the whole plan.
+    #[must_use]
+    pub fn portion(&self, whole: u64) -> u64 {
+        self.shard.map_or(whole, |shard| shard.portion(whole))
+    }
+
     /// The objective of a class.
     #[must_use]
     pub fn objective_of(&self, class: Class) -> Duration {

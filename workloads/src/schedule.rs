@@ -24,13 +24,18 @@ pub use event::{Arrival, ScheduleChange, ScheduledEvent};
 pub(crate) struct Ahead {
     schedule: Schedule,
     next: Option<ScheduledEvent>,
+    /// Users beside the plan of which this is a part.
+    beside: u64,
 }
+
+/// Local number of the first user beside a part of a plan, above those of any plan.
+const FIRST_BESIDE: u64 = 1 << 27;
 
 impl Ahead {
     /// The schedule of this plan.
     pub(crate) fn of(plan: &LoadPlan) -> Self {
         let mut schedule = Schedule::new(plan);
-        Self { next: schedule.next(), schedule }
+        Self { next: schedule.next(), schedule, beside: 0 }
     }
 
     /// The time of the next event.
@@ -43,8 +48,14 @@ impl Ahead {
         std::mem::replace(&mut self.next, self.schedule.next())
     }
 
-    /// An unused number, for a user that is not in the plan.
+    /// An unused number, for a user that is not in the plan. Of a part of it: one that moves no number of the plan, and that no other
+    /// part gives.
     pub(crate) fn one_more(&mut self) -> u64 {
+        if let Some(shard) = self.schedule.shard {
+            let local = FIRST_BESIDE + self.beside;
+            self.beside += 1;
+            return shard.whole(local).unwrap_or(local);
+        }
         let user = self.schedule.users;
         self.schedule.users += 1;
         user

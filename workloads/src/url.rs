@@ -6,7 +6,7 @@ mod template;
 use std::{sync::Arc, time::Duration};
 
 use controllers::{Class, Kind, Timestamp};
-use measure::Replayed;
+use measure::{Replayed, Shard};
 
 use crate::{
     behaviour::{AttemptFailure, FirstLook, Home, Reaction, RequestAttempts},
@@ -39,11 +39,11 @@ struct Shared {
 }
 
 impl UrlCrowd {
-    /// Users of this URL, on the service at `home`.
+    /// Users of this URL, on the service at `home`. `shard`: the part of the plan that they are.
     ///
     /// # Errors
     /// If users do not know a method, or a path, a header line or a weight is none.
-    pub fn new(users: &UrlUsers, marks: &Marks, home: Home) -> Result<Self, CrowdError> {
+    pub fn new(users: &UrlUsers, marks: &Marks, home: Home, shard: Option<Shard>) -> Result<Self, CrowdError> {
         if let Some(problem) = users.think.problem() {
             return Err(CrowdError::unsendable("the think time", &problem));
         }
@@ -53,7 +53,7 @@ impl UrlCrowd {
         }
         Ok(Self(Arc::new(Shared {
             expected,
-            choice: Choice::new(users, marks)?,
+            choice: Choice::new(users, marks, shard)?,
             template: Template::of(&users.path),
             users: users.clone(),
             home,

@@ -10,6 +10,7 @@ use crate::{
     record::{self, ArmRecord},
     run_file,
     summary::{Arm, Headroom, PhaseSummary, Touched},
+    whole_arm::whole_arm,
 };
 
 /// Run of an arm in a block, computed again.
@@ -61,7 +62,13 @@ pub(crate) fn arm_runs(
             let of_arm_run =
                 |second: &&TimelineSecond| (second.arm.as_str(), second.block) == (label.as_str(), block.block);
             let seconds: Vec<TimelineSecond> = recorded.timeline.iter().filter(of_arm_run).cloned().collect();
-            let (arm, report) = kept.arm(model.as_ref(), &seconds).map_err(FolderError::senseless(&file))?;
+            let (arm, report) = if kept.parts > 0 {
+                let of_plan = (block.plan.as_deref(), manifest.lab.as_str());
+                let whole = whole_arm(path, &kept, of_plan, model.as_ref(), &seconds)?;
+                (whole.arm, Some(whole.report))
+            } else {
+                kept.arm(model.as_ref(), &seconds).map_err(FolderError::senseless(&file))?
+            };
             arm_runs.push(ArmRun { headroom: kept.context.headroom, arm, report });
         }
     }

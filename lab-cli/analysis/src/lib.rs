@@ -39,6 +39,7 @@ pub mod summary;
 #[cfg(test)]
 mod testing;
 pub mod text;
+pub mod whole_arm;
 
 pub use error::FolderError;
 pub use folder::Recorded;

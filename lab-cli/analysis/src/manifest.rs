@@ -24,9 +24,12 @@ pub struct Manifest {
     pub lab: String,
     /// Live or in virtual time.
     pub mode: Mode,
-    /// The part of the run's blocks that was run; `None`: all of them.
+    /// The part that was run; `None`: all of it.
     #[serde(default)]
     pub shard: Option<Shard>,
+    /// What a part has of the whole.
+    #[serde(default)]
+    pub shard_by: ShardBy,
     /// Experiment that was run.
     pub experiment: Planned,
     /// The work knob, where it was looked for.
@@ -39,6 +42,24 @@ pub struct Manifest {
     /// All of it, as it is written.
     #[serde(skip)]
     pub whole: Value,
+}
+
+/// What is shared among the parts of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ShardBy {
+    /// Repetitions, with all of their users.
+    #[default]
+    Block,
+    /// Users of one load, sent by several generators at once.
+    Users,
+}
+
+impl ShardBy {
+    /// True for what runs of before have.
+    pub fn is_block(&self) -> bool {
+        *self == Self::Block
+    }
 }
 
 /// An experiment, as far as verdicts ask for it.

@@ -6,6 +6,7 @@
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
+use measure::Report;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -139,6 +140,17 @@ pub fn summarised(path: &Path) -> Result<RunSummary, FolderError> {
     Ok(summary(&manifest, &recorded, &arm_runs, partial))
 }
 
+/// Reports on the arms of a folder that several parts were put together in, with the arm's name and its block.
+///
+/// # Errors
+/// A file cannot be read, or parts do not add up.
+pub fn whole_arms(path: &Path) -> Result<Vec<(String, u32, Report)>, FolderError> {
+    let (manifest, recorded) = (Manifest::read(path)?, Recorded::read(path)?);
+    let arm_runs = arm_runs(path, &manifest, &recorded, &mut Vec::new())?.into_iter();
+    let of_parts = arm_runs.filter(|arm_run| !arm_run.arm.parts.is_empty());
+    Ok(of_parts.filter_map(|run| Some((run.arm.shown_name().to_owned(), run.arm.block, run.report?))).collect())
+}
+
 const NO_DIGESTS: &str = "there is no digests.json, which a run writes last: it failed, was killed, or was run by an older lab. Its figures were \
                           computed again; a change of bytes that no figure comes from would not be noticed";
 
@@ -224,7 +236,11 @@ fn is_partial(manifest: &Manifest, recorded: &Recorded, arm_runs: &[ArmRun]) -> 
     let blocks_due = blocks_due(manifest, arm_runs).unwrap_or_else(|| blocks(manifest, recorded));
     let planned: usize = manifest.blocks.iter().map(|block| block.order.len()).sum();
     let stopped = recorded.events.iter().any(|event| matches!(event, LiveEvent::Stopping));
-    stopped || abort(manifest, recorded).is_some() || arm_runs.len() < planned || blocks_due > manifest.blocks.len()
+    let part = manifest.shard.is_some();
+    part || stopped
+        || abort(manifest, recorded).is_some()
+        || arm_runs.len() < planned
+        || blocks_due > manifest.blocks.len()
 }
 
 fn summary(manifest: &Manifest, recorded: &Recorded, arm_runs: &[ArmRun], partial: bool) -> RunSummary {

@@ -4,6 +4,8 @@
 //! what the users measured is kept as counts and histograms. Every figure of the summary is computed from these, here, by the
 //! code that computed it when the run ended.
 
+mod part;
+
 use measure::{RecordError, Report, ReportRecord};
 use serde::{Deserialize, Serialize};
 use traces::UserModel;
@@ -18,6 +20,8 @@ use crate::{
     summary::{Arm, ClockConditions, Conditions, Generator, SCHEMA, Validity},
 };
 
+pub use part::{PartFacts, PartStart};
+
 /// An arm's record.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ArmRecord {
@@ -29,8 +33,19 @@ pub struct ArmRecord {
     pub plan: MeasuresPlan,
     /// The arm without what is computed; of a bound, which nobody ran, all of it.
     pub seen: Arm,
-    /// Report on what users measured; `None`: nothing was run.
+    /// Report on what users measured; `None`: nothing was run, or it is in the records of parts.
     pub measured: Option<ReportRecord>,
+    /// Facts about the part of the users that it is of; `None`: of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<PartFacts>,
+    /// Number of parts whose records it is the sum of; 0: it has its own figures.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub parts: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_none(parts: &u32) -> bool {
+    *parts == 0
 }
 
 impl ArmRecord {
@@ -55,12 +70,12 @@ impl ArmRecord {
             valid: true,
             ..arm.clone()
         };
-        Self { schema: SCHEMA, context, plan, seen, measured: Some(report.record(in_parts)) }
+        Self { schema: SCHEMA, context, plan, seen, measured: Some(report.record(in_parts)), part: None, parts: 0 }
     }
 
     /// Record of a bound.
     pub fn of_bound(arm: &Arm, context: Context, plan: MeasuresPlan) -> Self {
-        Self { schema: SCHEMA, context, plan, seen: arm.clone(), measured: None }
+        Self { schema: SCHEMA, context, plan, seen: arm.clone(), measured: None, part: None, parts: 0 }
     }
 
     /// The arm, computed and judged, and the report that it was computed from. `seconds`: those of the arm, in order.

@@ -16,6 +16,7 @@ pub mod html;
 pub mod junit;
 pub mod markdown;
 mod measures;
+mod parts;
 mod percentiles;
 mod processes;
 mod replay_lag;
@@ -92,6 +93,7 @@ fn details(summary: &RunSummary) -> String {
         ledgers(summary).to_text(),
         if_any(&processes::table(summary, "processes", name))
             + &processes::unknown(summary).map_or_else(String::new, |why| why + "\n"),
+        if_any(&parts::table(summary, "parts", name)),
         if_any(&replayed::table(summary, "recording", name)),
         compared,
         reasons(&summary.reasons),

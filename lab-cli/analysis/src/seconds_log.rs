@@ -1,7 +1,7 @@
 //! `*.seconds.hlog`: the times of a live arm second by second. Their sum over a phase gives its percentiles, where the arm did not
 //! live to write its own.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use measure::SecondTimes;
 
@@ -34,6 +34,25 @@ pub fn lines(second: u64, times: &SecondTimes) -> Result<Vec<Interval>, String> 
         Ok(Interval { tag: tag.to_owned(), begins: Duration::from_secs(second), lasts: SECOND, histogram })
     };
     told.map(interval).collect()
+}
+
+/// Times by second.
+///
+/// # Errors
+/// If it cannot be read as a log.
+pub fn times(log: &[u8]) -> Result<BTreeMap<u32, SecondTimes>, String> {
+    let mut all = BTreeMap::<u32, SecondTimes>::new();
+    for line in interval_log::entries(log)? {
+        let second = all.entry(u32::try_from(line.begins / 1000).unwrap_or(u32::MAX)).or_default();
+        let buckets = line.counts.into_iter().map(|(time, count)| [time, count]).collect();
+        match line.tag.as_deref() {
+            Some(RESPONSE) => second.response = buckets,
+            Some(CENSORED) => second.response_censored = buckets,
+            Some(REJECT) => second.reject = buckets,
+            _ => {}
+        }
+    }
+    Ok(all)
 }
 
 /// The first of an arm's seconds whose times are not as many as its counts in the timeline, with both numbers: a log that was torn

@@ -19,6 +19,7 @@ mod joined;
 mod judged;
 mod measures;
 mod neighbours;
+mod part;
 mod phase;
 mod recovery;
 mod search;
@@ -40,6 +41,7 @@ pub use judged::{BlockResult, Comparison, ComparisonVerdict, ThresholdResult, de
 pub use measures::{Collapse, Measures, PhaseRole, PlannedLoad, Steadiness};
 pub(crate) use measures::{MEASURES, Measure, MeasureColumn, WASTED};
 pub use neighbours::{NeighbourUse, ServiceWait, Stolen, Throttled};
+pub use part::PartSummary;
 pub use phase::{PhaseSummary, busiest};
 pub use recovery::{Recovery, Watched, WatchedSecond};
 pub use search::{Capacity, CapacityStep, LimitSearch, LimitTry};

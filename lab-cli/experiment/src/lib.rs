@@ -12,6 +12,7 @@ mod exported_metrics;
 pub mod fields;
 mod figure;
 pub mod hindsight;
+mod interaction;
 mod keys;
 pub mod library;
 mod load;

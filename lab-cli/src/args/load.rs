@@ -9,7 +9,10 @@ use std::{
 use clap::{ArgAction, Args, ValueEnum, builder::PossibleValuesParser};
 use workloads::{persona::Method, plan::ArrivalLaw};
 
-use super::values::{size, time};
+use super::{
+    share::ShareArgs,
+    values::{size, time},
+};
 
 /// Under the options of `lab load`.
 const AFTER: &str = "\
@@ -72,6 +75,8 @@ pub struct LoadArgs {
     /// It is yours, and prepared for it.
     #[arg(long, value_name = "HOST")]
     pub allow_host: Vec<String>,
+    #[command(flatten)]
+    pub share: ShareArgs,
     #[command(flatten)]
     pub results: ResultArgs,
 }

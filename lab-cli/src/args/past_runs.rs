@@ -28,6 +28,9 @@ pub struct MergeArgs {
     /// Folder of the whole, which must not exist yet.
     #[arg(short = 'o', long, value_name = "DIR")]
     pub out: PathBuf,
+    /// Also where parts of the users are missing: the run is INVALID then (SHARES).
+    #[arg(long)]
+    pub partial: bool,
 }
 
 /// `lab report`.

@@ -1,15 +1,20 @@
 //! Arguments of `lab run`.
 
-use std::path::PathBuf;
+use std::{net::SocketAddr, path::PathBuf};
 
 use clap::Args;
 use experiment::Repeat;
 use measure::Shard;
 
-use super::values::Output;
+use super::{
+    share::{SharedBy, StartArgs, TargetPlace},
+    values::{Output, address},
+};
 
 /// Heading of what is printed and written.
 const RESULTS: &str = "Results";
+/// Heading of what several machines carry out together.
+const MACHINES: &str = "Several machines";
 /// Heading of what live runs alone have.
 const LIVE: &str = "Live runs";
 
@@ -30,11 +35,6 @@ pub struct RunArgs {
     /// In random order within each repetition; until-decided: until every arm's difference from the baseline is known.
     #[arg(long, value_name = "N|until-decided")]
     pub repeat: Option<Repeat>,
-    /// One of several parts of the blocks, each on a machine of its own; lab merge puts them together.
-    ///
-    /// Part 2/8 has blocks 2, 10, 18 and so on, with the seeds and plans that they have in the whole run.
-    #[arg(long, value_name = "I/N")]
-    pub shard: Option<Shard>,
     /// Root of all randomness.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=(1 << 53)))]
     pub seed: Option<u64>,
@@ -76,4 +76,24 @@ pub struct RunArgs {
     /// End a live run at its first INVALID arm, with exit code 3.
     #[arg(long, help_heading = LIVE, conflicts_with = "virtual_time")]
     pub fail_fast: bool,
+    /// One of several parts, each on a machine of its own; lab merge puts them together.
+    ///
+    /// Part 2/8 has users 2, 10, 18 and so on, with the times, accounts and draws that they have in the whole run; or, with --shard-by
+    /// block, blocks 2, 10, 18, with their seeds and plans.
+    #[arg(long, help_heading = MACHINES, value_name = "I/N")]
+    pub shard: Option<Shard>,
+    /// What a part has of the whole.
+    #[arg(long, help_heading = MACHINES, hide_short_help = true, value_name = "WHAT", value_enum, default_value_t, requires = "shard")]
+    pub shard_by: SharedBy,
+    #[command(flatten)]
+    pub start: StartArgs,
+    /// Of a part of the users: this machine starts the service.
+    #[arg(long, help_heading = MACHINES, hide_short_help = true, value_name = "here", value_enum, conflicts_with = "virtual_time")]
+    pub target: Option<TargetPlace>,
+    /// Of a part of the users: the service that another machine has started, http://10.0.0.5:8080.
+    #[arg(long, help_heading = MACHINES, hide_short_help = true, value_name = "URL", conflicts_with_all = ["target", "virtual_time"])]
+    pub target_at: Option<String>,
+    /// Where the service of --target here listens: 0.0.0.0:8080 [default: on loopback, at a free port].
+    #[arg(long, help_heading = MACHINES, hide_short_help = true, value_name = "ADDR", value_parser = address)]
+    pub listen: Option<SocketAddr>,
 }

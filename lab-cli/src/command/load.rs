@@ -25,12 +25,16 @@ use self::{
 pub(super) use self::{requests::path, text::ReportedLoad};
 use super::{
     destination::{answering_first, behind_a_socket, destination},
+    share::start,
     stdout::{print, print_as, print_text},
 };
 use crate::{
     args::{self, Colours, LoadOutput, Output},
     exit::{CommandResult, End, Failure, complain},
-    run::{FinishedLoad, LoadFolder, LoadRequest, RunFailure, StopSignal, judged_report, run_load},
+    run::{
+        FinishedLoad, LoadFolder, LoadRequest, RunFailure, RunShare, ShareOf, StopSignal, UsersShare, judged_report,
+        run_load,
+    },
     screens::restore,
 };
 
@@ -44,8 +48,14 @@ pub fn load(args: &args::LoadArgs, colours: Colours) -> CommandResult {
     if let Some(left_out) = experiment.users.model.left_out() {
         complain(&scrubbed(&format!("--urls {left_out}")));
     }
-    let options = asked::options(args, &url)?;
+    let options = RunOptions { begins: start(&args.share.start)?, ..asked::options(args, &url)? };
+    let users = || ShareOf::Users(UsersShare::default());
+    let share = args.share.shard.map(|shard| RunShare { shard, of: users() });
     if args.rates.find_rate.is_some() {
+        if let Some(shard) = args.share.shard {
+            let why = "each rate that is tried depends on what came of the last: run it on one machine";
+            return Err(Failure::usage(format!("--shard {shard}: {why}")));
+        }
         return find_rate::find_rate(args, &experiment, &target, &options);
     }
     let out = match &args.results.out {
@@ -54,7 +64,7 @@ pub fn load(args: &args::LoadArgs, colours: Colours) -> CommandResult {
         None => Some(LoadFolder::Named),
     };
     let flat_out = !asked::is_open(args);
-    let request = LoadRequest { experiment: &experiment, options, flat_out, out };
+    let request = LoadRequest { experiment: &experiment, options, flat_out, out, share: share.as_ref() };
     let stop = StopSignal::listen_and_cut(restore).map_err(Failure::because)?;
     let Sent { finished, silent, pace } = send(args, &request, target, colours, &stop)?;
     let planned = experiment.planned_time();

@@ -8,8 +8,9 @@ use std::{
 
 use analysis::{
     digests::{self, Digests},
+    histograms,
     merge::{RunPart, merged},
-    recheck::summarised,
+    recheck::{summarised, whole_arms},
     report,
     text::counted,
 };
@@ -18,7 +19,7 @@ use super::{run::where_it_is, stdout::print};
 use crate::{
     args::MergeArgs,
     exit::{CommandResult, Failure, complain},
-    store::{folder::ResultsFolder, put_in_place},
+    store::{folder::ResultsFolder, histograms::write as write_histograms, put_in_place},
     sweep::Journal,
 };
 
@@ -77,18 +78,22 @@ fn run(args: &MergeArgs) -> CommandResult {
     if !problems.is_empty() {
         return Err(Failure::usage(problems.join("\n")));
     }
-    let whole = merged(parts).map_err(|problems| Failure::usage(problems.join("\n")))?;
+    let whole = merged(parts, args.partial).map_err(|problems| Failure::usage(problems.join("\n")))?;
     whole.notes.iter().for_each(|note| complain(note));
     let folder = ResultsFolder::create(Some(&args.out), &whole.experiment)?;
     for (name, from) in &whole.files {
         let to = args.out.join(name);
         fs::copy(from, &to).map_err(Failure::at(&to))?;
     }
-    for (name, text) in [("timeline.jsonl", &whole.timeline), ("events.jsonl", &whole.events)] {
+    for (name, bytes) in &whole.written {
         let to = args.out.join(name);
-        put_in_place(&to, text.as_bytes()).map_err(Failure::at(&to))?;
+        put_in_place(&to, bytes).map_err(Failure::at(&to))?;
     }
     folder.replace("manifest.json", &whole.manifest)?;
+    // Blocks have theirs from their parts.
+    for (label, block, report) in whole_arms(&args.out)? {
+        write_histograms(&report, &args.out.join(histograms::file_name(&label, block)))?;
+    }
     let summary = summarised(&args.out)?;
     folder.replace("summary.json", &summary)?;
     folder.replace(digests::NAME, &Digests::of(&args.out)?)?;

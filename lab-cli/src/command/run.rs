@@ -10,19 +10,22 @@ use analysis::{
     report::{RunFiles, html},
     series,
     summary::{ComparisonVerdict, DecisionEnd, RunSummary, SequentialOutcome, ThresholdResult, Validity, deciding},
-    text::counted,
 };
 use experiment::{Changes, Experiment};
-use measure::Shard;
 
 #[cfg(feature = "live")]
 use super::terminal::{has_view, of_one_run};
-use super::{destination, input::read_experiment, stdout::print_as};
+use super::{
+    destination,
+    input::read_experiment,
+    share::{share, start},
+    stdout::print_as,
+};
 use crate::{
     args::{self, Colours, Output},
     exit::{CommandResult, End, Failure, complain},
     run::{
-        Cpus, Finished, Interventions, RunFailure, RunRequest, Sinks, StopSignal, conduct, look_before,
+        Cpus, Finished, Interventions, RunFailure, RunRequest, RunShare, Sinks, StopSignal, conduct, look_before,
         progress::ProgressLines,
     },
     screens::restore,
@@ -76,9 +79,10 @@ pub(super) fn all(experiments: &[Experiment], args: &args::RunArgs, colours: Col
             return Err(RunFailure::LiveOnly { name: experiment.name.clone(), why }.into());
         }
     }
-    for experiment in experiments {
-        check_shard(experiment, args.shard)?;
-    }
+    let shares: Vec<Option<RunShare>> =
+        experiments.iter().map(|experiment| share(experiment, args)).collect::<Result<_, _>>()?;
+    // Parts of the users wait for it with all made ready.
+    let start = if shares.iter().flatten().any(|share| share.users().is_some()) { None } else { start(&args.start)? };
     let cpus = Cpus::choose();
     if !args.virtual_time {
         cpus.pin_generator();
@@ -86,8 +90,11 @@ pub(super) fn all(experiments: &[Experiment], args: &args::RunArgs, colours: Col
     }
     let stop = StopSignal::listen(restore).map_err(Failure::because)?;
     let mut worst = End::Done;
-    for experiment in experiments {
-        let finished = one(experiment, args, colours, &cpus, &stop);
+    if let Some(start) = start {
+        start.wait(|| stop.is_asked());
+    }
+    for (experiment, share) in experiments.iter().zip(shares) {
+        let finished = one(experiment, share, args, colours, &cpus, &stop);
         // Whatever could not be carried out because of the interrupt, the interrupt is why.
         if let Some(end) = stop.end() {
             if let Err(Failure::Cause(message)) = finished {
@@ -104,21 +111,6 @@ pub(super) fn all(experiments: &[Experiment], args: &args::RunArgs, colours: Col
         }
     }
     Ok(worst)
-}
-
-/// Blocks can be shared where it is known beforehand how many there are, and each part has one.
-fn check_shard(experiment: &Experiment, shard: Option<Shard>) -> Result<(), Failure> {
-    let Some(shard) = shard else { return Ok(()) };
-    let (name, repeat) = (&experiment.name, experiment.repeat);
-    if experiment.compare.until_decided.is_some() {
-        let why = "how many blocks it needs is decided by all of them: take a number, as in --repeat 12";
-        return Err(Failure::usage(format!("--shard {shard}: {name} runs until it is decided, and {why}")));
-    }
-    if shard.number() > repeat {
-        let why = format!("{name} has {}, a part at least one each (--repeat)", counted(repeat as usize, "block"));
-        return Err(Failure::usage(format!("--shard {shard}: {why}")));
-    }
-    Ok(())
 }
 
 /// Before the first arm: says if others have the processors, and asks a person whether to go on.
@@ -138,6 +130,7 @@ pub(super) fn look<'a>(cpus: &Cpus, experiments: impl IntoIterator<Item = &'a Ex
 
 fn one(
     experiment: &Experiment,
+    share: Option<RunShare>,
     args: &args::RunArgs,
     colours: Colours,
     cpus: &Cpus,
@@ -154,16 +147,8 @@ fn one(
     }
     let (out, virtual_time) = (args.out.as_deref(), args.virtual_time);
     let live_view = screen.is_some();
-    let request = RunRequest {
-        experiment,
-        out,
-        cpus,
-        virtual_time,
-        shard: args.shard,
-        live_view,
-        fail_fast: args.fail_fast,
-        touches,
-    };
+    let request =
+        RunRequest { experiment, out, cpus, virtual_time, share, live_view, fail_fast: args.fail_fast, touches };
     let outcome = conduct(request, &mut sinks, stop);
     // Gives the terminal back before anything is printed.
     drop((sinks, screen));

@@ -5,6 +5,7 @@ use analysis::{
     arm_metrics,
     judge::threshold::{Abort, Watch, abort_at},
     live::{CoreSpeeds, LiveEvent, TimelineSecond},
+    record::PartFacts,
     summary,
 };
 use experiment::plan::ArmPlan;
@@ -25,6 +26,8 @@ pub struct Ended {
     pub timeline: Vec<TimelineSecond>,
     /// A threshold ended it.
     pub abort: Option<Abort>,
+    /// Facts about the part of the users that it is of.
+    pub part: Option<PartFacts>,
 }
 
 /// Makes the events of an arm, second by second, and watches the thresholds that end the run.
@@ -88,6 +91,7 @@ impl<'a> ArmRecorder<'a> {
             parameters: arm_summary::parameters_of(self.arm),
             client: self.plan.client.as_ref().map(arm_summary::client),
             block: self.block,
+            part: self.plan.shard,
             generator: arm_metrics::generator(&report),
             phases: report.phases.iter().map(arm_metrics::phase).collect(),
             walk: arm_metrics::walk(&report, arm_summary::model_of(self.plan)),
@@ -95,7 +99,7 @@ impl<'a> ArmRecorder<'a> {
             replayed: report.replayed,
             ..seen
         };
-        Ended { arm, report, timeline: Vec::new(), abort: self.abort }
+        Ended { arm, report, timeline: Vec::new(), abort: self.abort, part: None }
     }
 }
 

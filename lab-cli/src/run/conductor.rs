@@ -28,6 +28,7 @@ use super::{
     arm_recorder::{Ended, tell},
     calibrate,
     manifest::manifest,
+    part::{RunShare, UsersShare},
     preview::rehearse,
 };
 use crate::store::{folder::ResultsFolder, histograms::write as write_histograms};
@@ -50,8 +51,8 @@ pub struct RunRequest<'a> {
     pub cpus: &'a Cpus,
     /// The world: virtual time instead of live.
     pub virtual_time: bool,
-    /// The part of its blocks that is run here; `None`: all of them.
-    pub shard: Option<Shard>,
+    /// The part of it that is run here; `None`: all of it.
+    pub share: Option<RunShare>,
     /// Shown in the live view while it goes on.
     pub live_view: bool,
     /// A live run ends at its first INVALID arm.
@@ -64,12 +65,23 @@ impl<'a> RunRequest<'a> {
     /// A run that nobody watches or touches.
     pub fn unattended(experiment: &'a Experiment, out: Option<&'a Path>, cpus: &'a Cpus, virtual_time: bool) -> Self {
         let (live_view, fail_fast, touches) = (false, false, Interventions::default());
-        Self { experiment, out, cpus, virtual_time, shard: None, live_view, fail_fast, touches }
+        Self { experiment, out, cpus, virtual_time, share: None, live_view, fail_fast, touches }
+    }
+
+    /// The part of the users that is sent from here; `None`: all of them.
+    fn users(&self) -> Option<(Shard, &UsersShare)> {
+        let share = self.share.as_ref()?;
+        Some((share.shard, share.users()?))
+    }
+
+    /// The service is another part's.
+    fn is_elsewhere(&self) -> bool {
+        self.users().is_some_and(|(_, users)| users.target_at.is_some())
     }
 
     /// True if this block is run here.
     fn has_block(&self, block: u32) -> bool {
-        self.shard.is_none_or(|shard| shard.holds(u64::from(block - 1)))
+        self.share.as_ref().is_none_or(|share| share.has_block(block))
     }
 }
 
@@ -204,7 +216,7 @@ impl Run<'_> {
     }
 
     fn finish(&mut self, capacity: &Option<Capacity>, partial: bool) -> Result<Finished, RunFailure> {
-        let summary = self.summary(capacity, partial || self.request.shard.is_some());
+        let summary = self.summary(capacity, partial || self.request.share.is_some());
         self.folder.replace("summary.json", &summary)?;
         self.folder.sync()?;
         self.folder.replace(digests::NAME, &Digests::of(self.folder.path())?)?;
@@ -247,7 +259,8 @@ impl Run<'_> {
         write_histograms(&ended.report, &self.folder.path().join(name))?;
         let drawn = self.request.experiment.figure.as_ref().is_some_and(FigurePlan::reads_parts);
         let in_parts = |phase: &str| drawn || self.wanted_parts(&found).iter().any(|(name, _)| name == phase);
-        let kept = ArmRecord::of(&found, self.context(arm), plan, &ended.report, in_parts);
+        let mut kept = ArmRecord::of(&found, self.context(arm), plan, &ended.report, in_parts);
+        kept.part = ended.part;
         self.folder.put(&record::file_name(&arm.label, block), &kept)?;
         self.tell(&LiveEvent::ArmFinished(Box::new(found.clone())))?;
         self.keep_parts(&found, &ended.report);
@@ -307,8 +320,8 @@ impl Run<'_> {
             flat_out: false,
             kernel_backlog_declared: arm.works_at_accept() || declared(Declared::KernelBacklog),
             tasks_crash: !self.request.virtual_time && !experiment.faults(false).is_empty(),
-            own_target: !arm.direct,
-            foreign_service: matches!(experiment.target.app, AppPlan::Own(_)),
+            own_target: !arm.direct && !self.request.is_elsewhere(),
+            foreign_service: matches!(experiment.target.app, AppPlan::Own(_)) || self.request.is_elsewhere(),
             without_live_view: !self.request.live_view && !self.request.virtual_time,
             debug_build_plant: self.request.virtual_time && experiment.simulation.costs.from_debug_build(),
             plant: if self.request.virtual_time {
@@ -356,9 +369,10 @@ impl Run<'_> {
     }
 
     fn manifest(&self, capacity: &Option<Capacity>, blocks: &[Block]) -> Result<(), RunFailure> {
-        let RunRequest { experiment, cpus, virtual_time, shard, .. } = self.request;
+        let RunRequest { experiment, cpus, virtual_time, .. } = self.request;
+        let share = self.request.share.as_ref();
         let mode = if virtual_time { Mode::Virtual } else { Mode::Live };
-        let manifest = manifest(experiment, mode, capacity.as_ref(), &self.searches, (blocks, shard), cpus)?;
+        let manifest = manifest(experiment, mode, capacity.as_ref(), &self.searches, (blocks, share), cpus)?;
         Ok(self.folder.replace("manifest.json", &manifest)?)
     }
 }

@@ -26,6 +26,7 @@ use experiment::{
     plan_digest::{digest_of, seed_of},
     resolve,
 };
+use health::clock::Start;
 use measure::{Report, Window};
 use senders::RunOptions;
 use workloads::{
@@ -39,6 +40,7 @@ use super::{
     environment::neighbours::{NeighbourWatch, ServiceProcesses},
     live::service::process_tree,
     manifest::{manifest, shape},
+    part::{RunShare, facts},
     seconds::Seconds,
 };
 use crate::store::{folder::ResultsFolder, histograms::write as write_histograms, rfc3339, seconds_log::SecondsLog};
@@ -57,6 +59,8 @@ pub struct LoadRequest<'a> {
     pub flat_out: bool,
     /// The folder to make; `None`: none.
     pub out: Option<LoadFolder<'a>>,
+    /// The part of the users that is sent from here; `None`: all of them.
+    pub share: Option<&'a RunShare>,
 }
 
 /// The folder of a load's results.
@@ -97,7 +101,8 @@ impl LoadRequest<'_> {
 
     /// The plan of the load, to be sent to this target.
     pub fn plan(&self, target: Target) -> LoadPlan {
-        resolve::load_plan(self.experiment, self.arm(), &[], target, self.seed(), None)
+        let plan = resolve::load_plan(self.experiment, self.arm(), &[], target, self.seed(), None);
+        LoadPlan { shard: self.share.map(|share| share.shard), ..plan }
     }
 }
 
@@ -132,7 +137,11 @@ pub fn run_load(
     let mut recorder = ArmRecorder::new(arm, BLOCK, &plan, seconds, &[]);
     let mut timeline = Vec::new();
     let mut failure = None;
-    let options = RunOptions { second_times: true, ..request.options.clone() };
+    let begins = request.options.begins.or_else(|| request.share.map(|_| Start::now()));
+    let options = RunOptions { second_times: true, begins, ..request.options.clone() };
+    if let Some(start) = begins {
+        start.wait(|| flag.is_stopped());
+    }
     let neighbours = neighbours(&plan.target, &options)?;
     let report = senders::run(
         &plan,
@@ -166,7 +175,7 @@ pub fn run_load(
     if let Some(failure) = failure {
         return Err(failure);
     }
-    let partial = partial();
+    let stopped = partial();
     let neighbours = neighbours.map(|watch| watch.end(&own_process(), &report));
     // STEAL goes by the whole machine here.
     let neighbours = neighbours.map(|found| NeighbourUse { stolen: Vec::new(), ..found });
@@ -178,14 +187,14 @@ pub fn run_load(
     let context = context(experiment.objective, request.flat_out);
     measures::fill_in(&mut found, &timeline, &measures);
     gates::stamp(&mut found, &context);
-    let summary = summary(experiment, &found, &timeline, partial);
+    let summary = summary(experiment, &found, &timeline, stopped || request.share.is_some());
     let folder = saved
         .map(|saved| {
             saved.finish(
                 request,
-                &Ended { plan: &plan, found: &found, report: &report, measures, context },
+                &Ended { plan: &plan, found: &found, report: &report, measures, context, begins },
                 &summary,
-                partial,
+                stopped,
             )
         })
         .transpose()?;
@@ -218,6 +227,8 @@ struct Ended<'a> {
     report: &'a Report,
     measures: MeasuresPlan,
     context: gates::Context,
+    /// The moment for which a part was planned.
+    begins: Option<Start>,
 }
 
 fn summary(experiment: &Experiment, arm: &Arm, timeline: &[TimelineSecond], partial: bool) -> RunSummary {
@@ -278,7 +289,7 @@ impl Saved {
         let order = vec![request.arm().label.clone()];
         let block = Block { block: BLOCK, seed: request.seed(), order, plan, touched: Vec::new() };
         let cpus = Cpus::anywhere();
-        let manifest = manifest(request.experiment, Mode::Live, None, &[], (&[block], None), &cpus)?;
+        let manifest = manifest(request.experiment, Mode::Live, None, &[], (&[block], request.share), &cpus)?;
         Ok(self.folder.replace("manifest.json", &manifest)?)
     }
 
@@ -293,16 +304,18 @@ impl Saved {
         request: &LoadRequest<'_>,
         ended: &Ended<'_>,
         summary: &RunSummary,
-        partial: bool,
+        stopped: bool,
     ) -> Result<PathBuf, RunFailure> {
-        if partial {
+        if stopped {
             self.folder.event(&LiveEvent::Stopping)?;
         }
         let label = &request.arm().label;
         write_histograms(ended.report, &self.folder.path().join(histograms::file_name(label, BLOCK)))?;
-        let record = ArmRecord::of(ended.found, ended.context, ended.measures.clone(), ended.report, |_| false);
+        let digest = digest_of(ended.plan)?;
+        let mut record = ArmRecord::of(ended.found, ended.context, ended.measures.clone(), ended.report, |_| false);
+        record.part = request.share.map(|_| facts(digest.clone(), ended.begins));
         self.folder.put(&record::file_name(label, BLOCK), &record)?;
-        self.manifest(request, Some(digest_of(ended.plan)?))?;
+        self.manifest(request, Some(digest))?;
         self.folder.replace("summary.json", summary)?;
         self.folder.sync()?;
         self.folder.replace(digests::NAME, &Digests::of(self.folder.path())?)?;

@@ -2,7 +2,7 @@
 
 use analysis::{
     live::{PhaseShape, Shape},
-    manifest::Block,
+    manifest::{Block, ShardBy},
     summary::{Capacity, LimitSearch, Mode, SCHEMA},
 };
 use experiment::{Experiment, plan::PhasePlan, resolve};
@@ -10,7 +10,7 @@ use measure::Shard;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Cpus;
+use super::{Cpus, part::RunShare};
 
 /// The edition of virtual time: what is run again in another one may come out otherwise. One more for each change after which a
 /// run has other figures (`tests/golden.rs` finds them).
@@ -28,6 +28,8 @@ struct Manifest<'a> {
     seed: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     shard: Option<Shard>,
+    #[serde(skip_serializing_if = "ShardBy::is_block")]
+    shard_by: ShardBy,
     capacity: Option<&'a Capacity>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     searches: &'a [LimitSearch],
@@ -56,7 +58,7 @@ pub fn manifest(
     mode: Mode,
     capacity: Option<&Capacity>,
     searches: &[LimitSearch],
-    (blocks, shard): (&[Block], Option<Shard>),
+    (blocks, share): (&[Block], Option<&RunShare>),
     cpus: &Cpus,
 ) -> serde_json::Result<Value> {
     let manifest = Manifest {
@@ -66,7 +68,8 @@ pub fn manifest(
         mode,
         experiment,
         seed: experiment.seed,
-        shard,
+        shard: share.map(|share| share.shard),
+        shard_by: share.map_or_else(ShardBy::default, RunShare::by),
         capacity,
         searches,
         blocks,

@@ -14,7 +14,7 @@ mod runs;
 mod saved;
 mod secure;
 mod seen;
-mod service;
+pub mod service;
 mod unanswered;
 mod verdicts;
 mod ways;

@@ -1,5 +1,7 @@
 //! Parts of a run, sweep and suite, put together: what one machine would have had, and nothing else.
 
+mod users;
+
 use std::{fs, path::Path};
 
 use serde_json::Value;
@@ -40,7 +42,7 @@ fn parts_of_a_run_are_the_whole_byte_by_byte() {
     done(at, &["run", "parts.yaml", "--virtual", "--out", "one"]);
     for part in ["1/3", "2/3", "3/3"] {
         let out = format!("part-{}", &part[..1]);
-        done(at, &["run", "parts.yaml", "--virtual", "--shard", part, "--out", &out]);
+        done(at, &["run", "parts.yaml", "--virtual", "--shard", part, "--shard-by", "block", "--out", &out]);
     }
     assert_eq!(json(&at.join("part-2/manifest.json"))["shard"], "2/3");
     assert_eq!(json(&at.join("part-2/summary.json"))["partial"], true);
@@ -69,7 +71,19 @@ fn what_is_not_each_part_of_one_run_once_is_refused() {
     let scratch = with_file();
     let at = scratch.path();
     let part = |part: &str, out: &str, more: &[&str]| {
-        let args = ["run", "parts.yaml", "--virtual", "--policy", "none", "--shard", part, "--out", out];
+        let args = [
+            "run",
+            "parts.yaml",
+            "--virtual",
+            "--policy",
+            "none",
+            "--shard",
+            part,
+            "--shard-by",
+            "block",
+            "--out",
+            out,
+        ];
         done(at, &[&args[..], more].concat());
     };
     part("1/2", "a", &[]);
@@ -110,7 +124,7 @@ fn what_is_not_each_part_of_one_run_once_is_refused() {
         (&["--shard", "6/7"], "parts has 5 blocks"),
         (&["--shard", "1/2", "--repeat", "until-decided"], "runs until it is decided"),
     ] {
-        let output = ran(at, &[&["run", "parts.yaml", "--virtual"][..], args].concat());
+        let output = ran(at, &[&["run", "parts.yaml", "--virtual", "--shard-by", "block"][..], args].concat());
         assert!(output.status.code() == Some(2) && told(&output).contains(said), "{args:?}: {}", told(&output));
     }
 }

@@ -1,9 +1,13 @@
 //! The one place that reads a clock for users. Hosts read it, and pass the time on.
 
+mod start;
+
 use std::time::{Duration, Instant};
 
 use controllers::{Timestamp, UnixSeconds};
 use nix::time::{ClockId, clock_gettime};
+
+pub use start::{Start, boot, wall_error};
 
 /// The time of a run: monotonic, zero at its start.
 #[derive(Debug, Clone, Copy)]
@@ -12,10 +16,12 @@ pub struct RunClock {
 }
 
 impl RunClock {
-    /// Starts the clock of a run.
+    /// The clock of a run that begins at that moment: waits for it. `given_up` ends the wait.
     #[must_use]
-    pub fn start() -> Self {
-        Self { began: Instant::now() }
+    pub fn starting_at(start: Option<Start>, given_up: impl Fn() -> bool) -> Self {
+        let start = start.unwrap_or_else(Start::now);
+        start.wait(given_up);
+        Self { began: start.instant() }
     }
 
     /// Time since the start of the run.

@@ -217,6 +217,11 @@ impl Distribution {
         Some(Self { known: filled(known)?, censored, most, total_us: 0, longest_us: 0, saturated: 0 })
     }
 
+    /// The same, with the upper end of its last bucket for the longest time.
+    pub(super) fn with_longest_of_bucket(self) -> Self {
+        Self { longest_us: self.known.max(), ..self }
+    }
+
     fn bounded(&mut self, time: Duration) -> u64 {
         let time = micros(time).max(1);
         if time > self.most {

@@ -25,6 +25,19 @@ pub struct Group {
 }
 
 impl Group {
+    /// Adds the counts of others.
+    pub fn add(&mut self, other: &Self) {
+        let answered = |group: &Self| (group.served + group.late) as f64;
+        let sum = |group: &Self| group.mean_ms.map(|mean| mean * answered(group));
+        let total = sum(self).into_iter().chain(sum(other)).reduce(|a, b| a + b);
+        self.planned += other.planned;
+        self.served += other.served;
+        self.late += other.late;
+        self.rejected += other.rejected;
+        self.lost += other.lost;
+        self.mean_ms = total.map(|total| total / answered(self).max(1.0));
+    }
+
     fn is_nothing(&self) -> bool {
         self.planned + self.served + self.late + self.rejected + self.lost == 0
     }

@@ -15,13 +15,22 @@ impl ReportRecord {
     /// # Errors
     /// A part is missing or there twice, or they are parts of different plans.
     pub fn merged(parts: &[Self]) -> Result<Self, RecordError> {
-        let mut parts: Vec<(Shard, &Self)> = parts.iter().filter_map(|part| Some((part.shard?, part))).collect();
-        parts.sort_by_key(|(shard, _)| *shard);
-        let numbers = parts.iter().map(|(shard, _)| (shard.number(), shard.of()));
-        let [(_, first), ..] = parts[..] else { return Err(wrong("there is no part of it")) };
-        if !numbers.eq((1..=parts.len() as u32).map(|number| (number, parts.len() as u32))) {
+        let mut shards: Vec<Shard> = parts.iter().filter_map(|part| part.shard).collect();
+        shards.sort();
+        let of = parts.len() as u32;
+        if !shards.into_iter().map(Some).eq((1..=of).map(|number| Shard::new(number, of))) {
             return Err(wrong("they are not each part of one plan once"));
         }
+        Self::merged_some(parts)
+    }
+
+    /// The record of those parts that there are, where some may be missing.
+    ///
+    /// # Errors
+    /// There is none, or they are parts of different plans.
+    pub fn merged_some(parts: &[Self]) -> Result<Self, RecordError> {
+        let parts: Vec<(Shard, &Self)> = parts.iter().filter_map(|part| Some((part.shard?, part))).collect();
+        let [(_, first), ..] = parts[..] else { return Err(wrong("there is no part of it")) };
         let (mut whole, mut seconds, mut area) = (None, 0.0_f64, 0.0);
         for (shard, part) in &parts {
             let raw = of_whole(part.raw()?, *shard)?;
@@ -94,12 +103,14 @@ fn sum(mut whole: Raw, part: Raw) -> Result<Raw, RecordError> {
 
 fn add_phase(phase: &mut RawPhase, other: &RawPhase) -> Result<(), RecordError> {
     let of = |phase: &RawPhase| {
-        let RawPhase { begins, lasts, cut_off, users, in_parts, .. } = *phase;
-        (phase.name.clone(), begins, lasts, cut_off, users, in_parts, phase.spread.is_some(), phase.undelayed.is_some())
+        let RawPhase { begins, cut_off, users, in_parts, .. } = *phase;
+        (phase.name.clone(), begins, cut_off, users, in_parts, phase.spread.is_some(), phase.undelayed.is_some())
     };
     if of(phase) != of(other) {
         return Err(wrong("its parts have phases that differ, or one of them was stopped"));
     }
+    // A phase that ends with its last request ends with that of all parts; the next one would begin at other times.
+    phase.lasts = phase.lasts.max(other.lasts);
     phase.clients.seen.add(&other.clients.seen);
     phase.clients.connect_timed_out.add(&other.clients.connect_timed_out);
     phase.shares.add(&other.shares);

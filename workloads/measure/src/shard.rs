@@ -16,6 +16,12 @@ pub struct Shard {
 }
 
 impl Shard {
+    /// A part; `None` unless it is from 1 to the number of parts, of which there are 100 000 at most.
+    #[must_use]
+    pub fn new(number: u32, of: u32) -> Option<Self> {
+        ((1..=MOST).contains(&of) && (1..=of).contains(&number)).then_some(Self { of, number })
+    }
+
     /// The number of this part, from 1.
     #[must_use]
     pub fn number(self) -> u32 {
@@ -32,6 +38,12 @@ impl Shard {
     #[must_use]
     pub fn holds(self, thing: u64) -> bool {
         thing % u64::from(self.of) == u64::from(self.number - 1)
+    }
+
+    /// Number of the things of this part, of so many.
+    #[must_use]
+    pub fn portion(self, things: u64) -> u64 {
+        things / u64::from(self.of) + u64::from(things % u64::from(self.of) >= u64::from(self.number))
     }
 
     /// The number of a thing among those of this part, from 0.
@@ -72,9 +84,10 @@ impl FromStr for Shard {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let parts = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
-        match parts {
-            Some((number, of)) if (1..=MOST).contains(&of) && (1..=of).contains(&number) => Ok(Self { of, number }),
-            Some((0, of)) if of > 0 => Err(format!("parts are numbered from 1: 1/{of} to {of}/{of}")),
+        let part = parts.and_then(|(number, of)| Self::new(number, of));
+        match (part, parts) {
+            (Some(part), _) => Ok(part),
+            (None, Some((0, of))) if of > 0 => Err(format!("parts are numbered from 1: 1/{of} to {of}/{of}")),
             _ => Err(format!("write which part of how many (at most {MOST}): 1/4, 2/4, 3/4, 4/4")),
         }
     }
@@ -92,6 +105,9 @@ mod tests {
                 let holders: Vec<&Shard> = shards.iter().filter(|shard| shard.holds(thing)).collect();
                 let [holder] = holders[..] else { panic!("{thing} of {of}: {holders:?}") };
                 assert_eq!(holder.whole(holder.local(thing)), Some(thing));
+                let portions: Vec<u64> = shards.iter().map(|shard| shard.portion(thing)).collect();
+                assert_eq!(portions[holder.number() as usize - 1], holder.local(thing), "those before it");
+                assert_eq!(portions.iter().sum::<u64>(), thing);
             }
         }
         let second: Shard = "2/8".parse().expect("a part");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use controllers::site::ClientGauges;
 use serde::{Deserialize, Serialize};
 
-use super::{Group, Replies, Reported};
+use super::{Distribution, Group, Replies, Reported, Times};
 
 /// The activities of users at one moment, counted by the host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -43,6 +43,31 @@ pub struct SecondTimes {
     pub response_censored: Vec<[u64; 2]>,
     /// Times of rejections.
     pub reject: Vec<[u64; 2]>,
+}
+
+impl SecondTimes {
+    /// Adds the times of others in the same second.
+    pub fn add(&mut self, other: &Self) {
+        let all = [
+            (&mut self.response, &other.response),
+            (&mut self.response_censored, &other.response_censored),
+            (&mut self.reject, &other.reject),
+        ];
+        for (own, others) in all {
+            let mut sum: BTreeMap<u64, u64> = own.iter().map(|&[time, count]| (time, count)).collect();
+            for [time, count] in others {
+                *sum.entry(*time).or_default() += count;
+            }
+            *own = sum.into_iter().map(|(time, count)| [time, count]).collect();
+        }
+    }
+
+    /// The percentiles of response times; `None` if a bucket has more than can be counted. Each is the upper end of its bucket.
+    #[must_use]
+    pub fn percentiles(&self) -> Option<Times> {
+        let all = Distribution::of_buckets(u64::MAX, [&self.response, &self.response_censored])?;
+        Some(all.with_longest_of_bucket().percentiles())
+    }
 }
 
 /// One second of a run. Events are counted in the second in which they happened, whenever they were planned.

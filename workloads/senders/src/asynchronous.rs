@@ -71,7 +71,7 @@ pub(crate) fn run(
         .map_err(|cause| RunError::Setup { what: "an async runtime", cause })?;
     let mut pool =
         UserPool::new(plan, Crowd::new(plan)?, options.requests_limit, false).keeping_times(options.second_times);
-    let lanes = match plan.users.connections() {
+    let lanes = match plan.connections() {
         ConnectionHabit::Shared { most } if network.connector.may_multiplex() => Some(Lanes::new(most)),
         _ => None,
     };
@@ -79,7 +79,7 @@ pub(crate) fn run(
     let pool = pool.watching_the_generator();
     let (cutter, cut) = watch::channel(false);
     let host = Rc::new(TaskHost {
-        clock: RunClock::start(),
+        clock: RunClock::starting_at(options.begins, || stop.is_stopped()),
         network,
         pool: RefCell::new(pool),
         lanes,

@@ -69,7 +69,8 @@ pub(crate) fn run(
     let (tell, news) = mpsc::channel();
     let pool = UserPool::new(plan, crowd, options.requests_limit, options.numbered).keeping_times(options.second_times);
     let pool = pool.watching_the_generator();
-    let fibers = FiberPool::new(RunClock::start(), network, pool, allowance.in_flight);
+    let fibers =
+        FiberPool::new(RunClock::starting_at(options.begins, || stop.is_stopped()), network, pool, allowance.in_flight);
     let (shared, drain, commands, stop) = (Arc::clone(&fibers), plan.drain, options.commands.clone(), stop.clone());
     let pacing = runtime::spawn(move || Pacer::new(shared, Driver::new(drain, commands, stop), tell).run())
         .map_err(|cause| RunError::Setup { what: "a fiber", cause })?;

@@ -1,5 +1,6 @@
 use std::{io, net::IpAddr, path::PathBuf};
 
+use health::clock::Start;
 use workloads::{
     UserCommands,
     crowd::CrowdError,
@@ -27,6 +28,8 @@ pub struct RunOptions {
     /// Each request carries its number (`X-Request-Number`), which our own services write down: so requests that they
     /// never read can be identified. Only the fiber host supports it.
     pub numbered: bool,
+    /// The moment at which the run begins; `None`, or one that has passed: once all is set up. Requests that a late start delays are late.
+    pub begins: Option<Start>,
     /// Windows have all times of their second, as buckets of a histogram: for writers of figures by second.
     pub second_times: bool,
     /// The queue of an operator's commands during the run.
@@ -44,6 +47,7 @@ impl Default for RunOptions {
             version: HttpVersion::default(),
             requests_limit: None,
             numbered: false,
+            begins: None,
             second_times: false,
             commands: UserCommands::default(),
         }

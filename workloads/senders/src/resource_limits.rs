@@ -64,7 +64,7 @@ pub(crate) fn check(plan: &LoadPlan, options: &RunOptions) -> Result<Allowance, 
 /// The largest number of connections that closed users keep at once. The number of users of an open load depends on the
 /// target, so they are not counted here: if connections run out, the run reports it.
 fn kept_connections(plan: &LoadPlan) -> u64 {
-    let share = match plan.users.connections() {
+    let share = match plan.connections() {
         ConnectionHabit::PerUser | ConnectionHabit::PerSession | ConnectionHabit::Shared { .. } => 1.0,
         ConnectionHabit::Mixed { keep } => keep,
         ConnectionHabit::PerRequest => 0.0,
@@ -74,7 +74,7 @@ fn kept_connections(plan: &LoadPlan) -> u64 {
         _ => load.most_at_once(),
     };
     let kept = plan.phases.iter().map(|phase| phase.loads.iter().map(of_load).sum::<u64>()).max();
-    match plan.users.connections() {
+    match plan.connections() {
         // However few users the plan begins with.
         ConnectionHabit::Shared { most: Some(most) } => u64::from(most),
         _ => kept.unwrap_or_default(),

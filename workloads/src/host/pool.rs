@@ -105,7 +105,10 @@ impl<C> UserPool<C> {
             ready: VecDeque::new(),
             active: Active::default(),
             over: false,
-            begins: Begins { left: most_requests, until: Timestamp::ZERO + planned + planned.max(BEHIND) },
+            begins: Begins {
+                left: most_requests.map(|most| plan.portion(most)),
+                until: Timestamp::ZERO + planned + planned.max(BEHIND),
+            },
         }
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::background::BackgroundRole;
 
-use super::{ArrivalLaw, Behaviour, ClientSpec, ConnectionHabit, Load, LoadPlan, Phase};
+use super::{ArrivalLaw, Behaviour, ClientScope, ClientSpec, ConnectionHabit, Load, LoadPlan, Phase, Users};
 
 /// A plan that cannot be carried out.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -58,7 +58,35 @@ impl LoadPlan {
             let all: Vec<String> = problems.iter().map(ToString::to_string).collect();
             return problem("client", &format!("cannot be: {}", all.join("; ")));
         }
+        self.check_shard()?;
         self.users.behaviour().check()
+    }
+
+    /// What is one for all users can be in one process alone.
+    fn check_shard(&self) -> Result<(), PlanError> {
+        let Some(shard) = self.shard else { return Ok(()) };
+        let cannot = |what: &str| problem(&format!("part {shard}"), what);
+        match self.client.as_ref().map(|client| client.scope) {
+            None | Some(ClientScope::User) => {}
+            Some(ClientScope::All) => {
+                return cannot("cannot be sent alone: one policy decides for all users (scope: all)");
+            }
+            Some(ClientScope::Group(_)) => {
+                return cannot("cannot be sent alone: users of a group share a policy, and would be in several parts");
+            }
+        }
+        if matches!(&self.users, Users::Script(users) if users.conduct.shares_token > 0.0) {
+            return cannot("cannot be sent alone: users show the tokens of others, who would be in another part");
+        }
+        if self.target.entries.iter().any(|entry| entry.cap > 0) {
+            return cannot("cannot be sent alone: a balancer counts what is under way of all users (cap)");
+        }
+        match self.connections() {
+            ConnectionHabit::Shared { most: Some(0) } => {
+                cannot("has no connection left: all parts share fewer than there are parts")
+            }
+            _ => Ok(()),
+        }
     }
 }
 

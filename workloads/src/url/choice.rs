@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use controllers::{Class, Kind};
+use measure::Shard;
 
 use crate::{
     crowd_error::CrowdError,
@@ -71,11 +72,12 @@ pub(super) struct Choice {
     pub(super) kinds: Vec<String>,
     /// Requests so far, for texts that number them.
     begun: AtomicU64,
+    shard: Option<Shard>,
 }
 
 impl Choice {
     /// Those of `users.requests`; the one of `users.path` if there are none.
-    pub(super) fn new(users: &UrlUsers, marks: &Marks) -> Result<Self, CrowdError> {
+    pub(super) fn new(users: &UrlUsers, marks: &Marks, shard: Option<Shard>) -> Result<Self, CrowdError> {
         let only = [UrlRequest {
             name: "request".to_owned(),
             weight: 1.0,
@@ -103,16 +105,17 @@ impl Choice {
             let kind = Kind(u16::try_from(known).unwrap_or_default());
             requests.push(Prepared::new(request, users, marks, kind, upto)?);
         }
-        Ok(Self { requests, kinds, begun: AtomicU64::new(0) })
+        Ok(Self { requests, kinds, begun: AtomicU64::new(0), shard })
     }
 
     pub(super) fn first(&self) -> &Prepared {
         &self.requests[0]
     }
 
-    /// The number of a new request.
+    /// The number of a new request: one that no other part of the plan gives.
     pub(super) fn number(&self) -> u64 {
-        self.begun.fetch_add(1, Relaxed)
+        let own = self.begun.fetch_add(1, Relaxed);
+        self.shard.map_or(own, |shard| shard.whole(own).unwrap_or(own))
     }
 
     /// The request that these draws choose by the weights.

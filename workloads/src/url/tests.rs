@@ -23,7 +23,11 @@ fn users(path: &str) -> UrlUsers {
 }
 
 fn user(users: &UrlUsers, stay: Stay) -> UrlUser {
-    UrlUser::new(UrlCrowd::new(users, &Marks::default(), testing::home()).expect("it can be sent"), Class(0), stay)
+    UrlUser::new(
+        UrlCrowd::new(users, &Marks::default(), testing::home(), None).expect("it can be sent"),
+        Class(0),
+        stay,
+    )
 }
 
 fn answer(status: u16) -> Reply<'static> {
@@ -39,7 +43,7 @@ fn users_of_a_class_say_how_important_they_are_and_who_pays() {
         class_values: std::collections::BTreeMap::new(),
     };
     let headers_with = |marks: &Marks, class| {
-        let crowd = UrlCrowd::new(&users("/x"), marks, testing::home()).expect("it can be sent");
+        let crowd = UrlCrowd::new(&users("/x"), marks, testing::home(), None).expect("it can be sent");
         let mut user = UrlUser::new(crowd.clone(), class, Stay::Forever);
         let turn = user.next(Reply::Start, Timestamp::ZERO, &mut Draws::new(1, 1));
         let Move::Send(call) = turn.then else { panic!("it sends") };
@@ -143,7 +147,8 @@ fn what_cannot_be_sent_is_refused_by_name() {
     ] {
         let mut users = users("/");
         change(&mut users);
-        let error = UrlCrowd::new(&users, &Marks::default(), testing::home()).expect_err("it is refused").to_string();
+        let error =
+            UrlCrowd::new(&users, &Marks::default(), testing::home(), None).expect_err("it is refused").to_string();
         assert!(error.contains(what), "{error}");
     }
 }
@@ -160,7 +165,7 @@ fn requests_are_drawn_by_their_weights_and_have_their_own_type_method_and_lines(
     order.headers = vec![("Content-Type".to_owned(), "application/json".to_owned())];
     let requests = vec![request("item", "GET", "/item/1", 2.0), request("item", "GET", "/item/2", 1.0), order];
     let users = UrlUsers { requests, ..users("/never") };
-    let crowd = UrlCrowd::new(&users, &Marks::default(), testing::home()).expect("it can be sent");
+    let crowd = UrlCrowd::new(&users, &Marks::default(), testing::home(), None).expect("it can be sent");
     assert_eq!(crowd.kinds(), ["item", "order"]);
     let mut seen = std::collections::BTreeMap::new();
     for number in 0..4000 {
@@ -185,7 +190,7 @@ fn requests_are_drawn_by_their_weights_and_have_their_own_type_method_and_lines(
 fn requests_that_cannot_be_sent_are_named() {
     let refused = |request: crate::plan::UrlRequest| {
         let users = UrlUsers { requests: vec![request], ..users("/") };
-        UrlCrowd::new(&users, &Marks::default(), testing::home()).expect_err("it cannot be sent").to_string()
+        UrlCrowd::new(&users, &Marks::default(), testing::home(), None).expect_err("it cannot be sent").to_string()
     };
     assert!(refused(request("a", "BREW", "/", 1.0)).contains("GET, POST, PUT, PATCH, DELETE"));
     assert!(refused(request("a", "GET", "no slash", 1.0)).contains("no slash"));

@@ -8,6 +8,8 @@
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
+use measure::Shard;
+
 use self::{
     aa_pairs::{A_A, POWER},
     arrivals::ARRIVALS,
@@ -21,6 +23,7 @@ use self::{
     load::{CAP, HEADROOM, MODEL, SAMPLES},
     machine::{CLOCK, NOISE, PAGING, STEAL},
     neighbours::{STARVED, THROTTLED},
+    parts::{SHARES, SKEW},
     pauses::{GAP, HICCUP},
     plant::PLANT,
     processor::{CPU, CROWDED},
@@ -46,6 +49,7 @@ pub mod limits;
 mod load;
 mod machine;
 mod neighbours;
+mod parts;
 mod pauses;
 mod plant;
 mod processor;
@@ -60,18 +64,30 @@ pub use books::nothing_ended;
 pub use context::{Context, PlantDoubts};
 pub use excluded::{excluded, first_kept, is_external};
 pub use gate::ValidityGate;
+pub use parts::of_generator;
 
 /// All of them, in the order of `docs/reference/gates.md`: the books, the load, the generator, the machine, the service, comparisons.
-pub static GATES: [ValidityGate; 41] = [
+pub static GATES: [ValidityGate; 43] = [
     LEDGER, RESENT, UNASKED, EMPTY, BOOKS, LITTLE, HDR, PANIC, JOBS, MODEL, CAP, ARRIVALS, SAMPLES, WALK, WARM_UP,
-    UNSENT, LAG, CPU, CROWDED, HICCUP, GAP, FILES, PORTS, MEMORY, HEADROOM, STEAL, NOISE, STARVED, THROTTLED, PAGING,
-    CLOCK, DRIFT, PLANT, BACKLOG, CARRIED, RENEWAL, TOUCHED, EXCLUDED, UNSTABLE, A_A, POWER,
+    SHARES, SKEW, UNSENT, LAG, CPU, CROWDED, HICCUP, GAP, FILES, PORTS, MEMORY, HEADROOM, STEAL, NOISE, STARVED,
+    THROTTLED, PAGING, CLOCK, DRIFT, PLANT, BACKLOG, CARRIED, RENEWAL, TOUCHED, EXCLUDED, UNSTABLE, A_A, POWER,
 ];
 
-/// Judges one arm: every reason against it, the worst first.
+/// Judges one arm: every reason against it, the worst first. Of a part of its users the generator alone: the rest is about all of them.
 pub fn judge(arm: &Arm, context: &Context) -> Vec<GateFinding> {
+    let asked = if arm.part.is_some() { parts::is_of_generator } else { |_: &str| true };
+    let mut reasons = judge_by(arm, context, asked);
+    worst_first(&mut reasons);
+    reasons
+}
+
+fn worst_first(reasons: &mut [GateFinding]) {
+    reasons.sort_by(|a, b| b.verdict.cmp(&a.verdict).then_with(|| a.code.cmp(&b.code)));
+}
+
+fn judge_by(arm: &Arm, context: &Context, asked: fn(&str) -> bool) -> Vec<GateFinding> {
     let mut reasons = Reasons { code: "", arm: label(arm), list: Vec::new() };
-    for gate in &GATES {
+    for gate in GATES.iter().filter(|gate| asked(gate.code)) {
         reasons.code = gate.code;
         for check in gate.checks {
             match check {
@@ -84,7 +100,6 @@ pub fn judge(arm: &Arm, context: &Context) -> Vec<GateFinding> {
             }
         }
     }
-    reasons.list.sort_by(|a, b| b.verdict.cmp(&a.verdict).then_with(|| a.code.cmp(&b.code)));
     reasons.list
 }
 
@@ -119,6 +134,18 @@ pub fn verdict(reasons: &[GateFinding]) -> Validity {
 /// Judges an arm and writes the result into it.
 pub fn stamp(arm: &mut Arm, context: &Context) {
     arm.reasons = judge(arm, context);
+    sentence(arm);
+}
+
+/// Judges an arm that several generators sent: each of these, which are judged already, and the whole by what is no generator's.
+pub fn stamp_whole(arm: &mut Arm, context: &Context, parts: &[(Shard, &Arm)]) {
+    arm.reasons = judge_by(arm, context, |code| !parts::is_of_generator(code));
+    arm.reasons.extend(parts::of_parts(&label(arm), parts));
+    worst_first(&mut arm.reasons);
+    sentence(arm);
+}
+
+fn sentence(arm: &mut Arm) {
     arm.verdict = verdict(&arm.reasons);
     arm.valid = arm.verdict != Validity::Invalid;
 }

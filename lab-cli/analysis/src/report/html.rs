@@ -63,10 +63,11 @@ fn badge(run: &RunFiles) -> Markup {
 
 /// Tables of everything, and what bears on them, each folded; nothing for what the run does not have.
 fn details(run: &RunFiles) -> Markup {
-    let all: [(&str, &str, Markup); 10] = [
+    let all: [(&str, &str, Markup); 11] = [
         ("phases", "Every run of every arm, by phase", tables::phases(run)),
         ("behind", "Behind the recording", tables::replayed(run)),
         ("processes", "Service and proxy", tables::processes(run)),
+        ("parts", "Parts of the users", tables::parts(run)),
         ("types", "Request types and classes", tables::types(run)),
         ("measures", "Retries, waste, fairness, recovery", measures::section(run)),
         ("ledgers", "Ledgers", tables::ledgers(run)),

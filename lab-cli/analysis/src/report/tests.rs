@@ -135,8 +135,13 @@ fn an_invalid_run_in_two_blocks_says_each_finding_once() {
     summary.arms.push(second);
     summary.arms[1].server = None;
     summary.partial = true;
-    summary.stopped =
-        Some(crate::summary::Stopped { blocks_planned: 3, blocks_whole: 1, turns_planned: 9, turns_whole: 4 });
+    summary.stopped = Some(crate::summary::Stopped {
+        blocks_planned: 3,
+        blocks_whole: 1,
+        turns_planned: 9,
+        turns_whole: 4,
+        part: None,
+    });
     summary.valid = false;
     summary.verdict = Validity::Invalid;
     summary.reasons = vec![

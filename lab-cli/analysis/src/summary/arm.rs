@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use measure::{Offered, Replayed, WalkCell};
+use measure::{Offered, Replayed, Shard, WalkCell};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Conditions, GateFinding, Generator, Joined, Kernel, Measured, PhaseSummary, Server, ServiceUse, Touched, Validity,
+    Conditions, GateFinding, Generator, Joined, Kernel, Measured, PartSummary, PhaseSummary, Server, ServiceUse,
+    Touched, Validity,
 };
 
 /// One policy's turn.
@@ -63,6 +64,13 @@ pub struct Arm {
     /// What a person changed while it ran: it is compared with nothing then.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub touches: Vec<Touched>,
+    /// The part of its users that were sent from here: only its generator is judged. `None`: all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub part: Option<Shard>,
+    /// Parts of its users, where several generators sent them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartSummary>,
     /// What the kernel did behind both their backs.
     #[serde(default)]
     pub kernel: Kernel,

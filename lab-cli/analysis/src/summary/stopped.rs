@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use measure::Shard;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +21,10 @@ pub struct Stopped {
     pub turns_planned: u32,
     /// Those that ran to their end.
     pub turns_whole: u32,
+    /// The part of the users that there is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub part: Option<Shard>,
 }
 
 impl Stopped {
@@ -32,12 +37,16 @@ impl Stopped {
             blocks_whole: count(whole_blocks(arms, names.len()).len()),
             turns_planned: blocks_planned.saturating_mul(count(names.len())),
             turns_whole: count(whole().count()),
+            part: arms.first().and_then(|arm| arm.part),
         }
     }
 
     /// `2 of 121 blocks ran to their end`; of one block, arms.
     pub fn in_words(&self) -> String {
-        let Self { blocks_planned, blocks_whole, turns_planned, turns_whole } = self;
+        let Self { blocks_planned, blocks_whole, turns_planned, turns_whole, part } = self;
+        if let Some(part) = part {
+            return format!("part {part} of the users");
+        }
         if *blocks_planned > 1 {
             format!("{blocks_whole} of {} ran to their end", counted(*blocks_planned as usize, "block"))
         } else {
@@ -69,7 +78,10 @@ mod tests {
         let names = ["none", "seda"].map(str::to_owned);
         let arms = [arm("none", 1, false), arm("seda", 1, false), arm("seda", 2, false), arm("none", 2, true)];
         let stopped = Stopped::of(&arms, &names, 121);
-        assert_eq!(stopped, Stopped { blocks_planned: 121, blocks_whole: 1, turns_planned: 242, turns_whole: 3 });
+        assert_eq!(
+            stopped,
+            Stopped { blocks_planned: 121, blocks_whole: 1, turns_planned: 242, turns_whole: 3, part: None }
+        );
         assert_eq!(stopped.in_words(), "1 of 121 blocks ran to their end");
         let one = Stopped::of(&arms[2..], &names, 1);
         assert_eq!(one.in_words(), "1 of 2 arms ran to their end");

@@ -184,8 +184,13 @@ impl Finder<'_> {
     fn attempt(&self, rate: f64) -> Result<(Trial, bool), Failure> {
         let [least, most] = self.args.rates.try_for;
         let experiment = self.at(rate, most);
-        let request =
-            LoadRequest { experiment: &experiment, options: self.options.clone(), flat_out: false, out: None };
+        let request = LoadRequest {
+            experiment: &experiment,
+            options: self.options.clone(),
+            flat_out: false,
+            out: None,
+            share: None,
+        };
         let mut trial = Trial::of(rate, &self.objective, least);
         let flag = self.stop.fresh_flag();
         let ending = flag.clone();
@@ -219,7 +224,8 @@ impl Finder<'_> {
             Some(path) => Some(LoadFolder::At(path)),
             None => Some(LoadFolder::Named),
         };
-        let request = LoadRequest { experiment: &experiment, options: self.options.clone(), flat_out: false, out };
+        let request =
+            LoadRequest { experiment: &experiment, options: self.options.clone(), flat_out: false, out, share: None };
         let mut trial = Trial::of(rate, &self.objective, most);
         let on_second = |window: &measure::Window, _: &_| _ = trial.takes(window);
         let flag = self.stop.fresh_flag();

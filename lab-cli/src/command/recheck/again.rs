@@ -96,6 +96,9 @@ fn repeatable(manifest: &Manifest, summary: &RunSummary) -> Result<Experiment, S
         return Err(format!("{other} ran it, and this is lab {lab} with edition {WORLD}"));
     }
     let experiment = experiment_of(manifest)?;
+    if summary.arms.iter().any(|arm| !arm.parts.is_empty()) {
+        return Err("it was put together from parts of its users".to_owned());
+    }
     if manifest.shard.is_some() {
         return Err("it is a part of a run: lab merge puts parts together".to_owned());
     }

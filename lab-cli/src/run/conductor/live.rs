@@ -1,5 +1,7 @@
 //! A whole live run: block after block, arm after arm.
 
+use std::path::PathBuf;
+
 use analysis::{
     live::LiveEvent,
     manifest::Block,
@@ -7,11 +9,14 @@ use analysis::{
 };
 use controllers::random::{Random as _, Seeded, seed_for};
 use experiment::{
-    plan::{AppPlan, Work},
+    plan::{AppPlan, ArmPlan, OwnService, Work},
     plan_digest::{digest_of, seed_of},
     resolve,
 };
-use workloads::plan::{Account, Target};
+use workloads::{
+    background::HEALTH,
+    plan::{Account, Target},
+};
 
 use super::{Finished, Run, RunRequest};
 use crate::run::{
@@ -32,7 +37,8 @@ impl Run<'_> {
         let experiment = self.request.experiment;
         self.tell(&LiveEvent::RunStarted(shape(experiment, experiment.nominal_capacity(), false)))?;
         self.warnings()?;
-        let arashi = experiment.target.app.arashi();
+        // The part with the service has the mail, and has solved its work.
+        let arashi = experiment.target.app.arashi().filter(|_| !self.request.is_elsewhere());
         if arashi.is_some() {
             self.note("preparing mail (seconds the first time, then kept)")?;
         }
@@ -44,7 +50,7 @@ impl Run<'_> {
         self.note("measuring the generator against a service that does nothing")?;
         let habit = experiment.users.connections;
         self.headroom = Some(headroom::measure(self.request.cpus, habit, &self.stop.fresh_flag())?);
-        let carry_over = CarryOver::of(experiment);
+        let carry_over = CarryOver::of(experiment).filter(|_| !self.request.is_elsewhere());
         let mut blocks = Vec::new();
         let ours: Vec<u32> = (1..=experiment.repeat).filter(|block| self.request.has_block(*block)).collect();
         for block in ours {
@@ -134,8 +140,61 @@ impl Run<'_> {
         let arm = &experiment.arms[index];
         let database = corpus.map(Corpus::copy).transpose()?;
         let work = resolve::work(experiment, arm, capacity);
+        let users = self.request.users();
+        let site = match users.and_then(|(_, users)| users.target_at.clone()) {
+            Some(url) => {
+                // A check is in no count of requests, where it is a service of the lab's.
+                let service = OwnService { url: Some(url), ready: HEALTH.to_owned(), ..OwnService::default() };
+                SiteSpec::Own(Box::new(OwnSite { service, cpu: None, proxy: None, runs_on: false }))
+            }
+            None => self.site_of(arm, (database, work), seed, carry_over),
+        };
+        let site = match users.and_then(|(_, users)| users.listen) {
+            Some(listen) => site.at(listen),
+            None => site,
+        };
+        let (phases, watches, touches) = (&experiment.users.phases[..], &self.watches[..], &self.request.touches);
+        let objective = resolve::objective(self.request.experiment);
+        let turn = ArmTurn {
+            arm,
+            block,
+            site,
+            phases,
+            watches,
+            touches,
+            objective,
+            cpus: self.request.cpus,
+            carry_over,
+            users,
+        };
+        let of_app = if corpus.is_none() { resolve::accounts(&experiment.target.app) } else { Vec::new() };
+        let accounts: &[Account] = corpus.map_or(&of_app, Corpus::accounts);
+        let rate = capacity.map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
+        let mut digest = Ok(String::new());
+        let plan = |target: Target| {
+            let plan = resolve::load_plan(experiment, arm, accounts, target, seed, rate);
+            digest = digest_of(&plan);
+            plan
+        };
+        let ended = arm::run(&turn, plan, &mut self.folder, self.sinks, self.stop)?;
+        for second in &ended.timeline {
+            self.keep_second(second);
+        }
+        self.take_in(index, ended, rate)?;
+        Ok(digest?)
+    }
+
+    /// The site of an arm: its mail, and the extra work that its requests are given.
+    fn site_of(
+        &self,
+        arm: &ArmPlan,
+        (database, work): (Option<PathBuf>, f64),
+        seed: u64,
+        carry_over: Option<&CarryOver>,
+    ) -> SiteSpec {
+        let experiment = self.request.experiment;
         let cpu = self.request.cpus.target;
-        let site = match &experiment.target.app {
+        match &experiment.target.app {
             AppPlan::Tree(tree) => {
                 let spec = Box::new(resolve::tree_spec(experiment, arm, tree, seed, cpu));
                 SiteSpec::Many(spec, experiment.faults(false))
@@ -156,24 +215,6 @@ impl Run<'_> {
                     }
                 }
             }
-        };
-        let (phases, watches, touches) = (&experiment.users.phases[..], &self.watches[..], &self.request.touches);
-        let objective = resolve::objective(self.request.experiment);
-        let turn =
-            ArmTurn { arm, block, site, phases, watches, touches, objective, cpus: self.request.cpus, carry_over };
-        let accounts: &[Account] = corpus.map_or(&[], Corpus::accounts);
-        let rate = capacity.map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
-        let mut digest = Ok(String::new());
-        let plan = |target: Target| {
-            let plan = resolve::load_plan(experiment, arm, accounts, target, seed, rate);
-            digest = digest_of(&plan);
-            plan
-        };
-        let ended = arm::run(&turn, plan, &mut self.folder, self.sinks, self.stop)?;
-        for second in &ended.timeline {
-            self.keep_second(second);
         }
-        self.take_in(index, ended, rate)?;
-        Ok(digest?)
     }
 }

@@ -18,7 +18,9 @@ use workloads::StopFlag;
 use super::{Finished, Run};
 use crate::run::{
     RunFailure,
+    arm_recorder::Ended,
     manifest::shape,
+    part::facts,
     reference::best_static,
     simulated::{
         arm::{ArmHost, EventBuffer, Simulated, Task},
@@ -57,7 +59,8 @@ impl Run<'_> {
         for caution in cautions.chain(experiment.too_few_blocks()) {
             self.note(&caution)?;
         }
-        let setup = VirtualSetup::of(experiment);
+        let users = self.request.users().map(|(shard, _)| shard);
+        let setup = VirtualSetup::of(experiment).of_part(users);
         let capacity = setup.capacity(experiment, &StopFlag::new())?;
         let rate = capacity.as_ref().map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
         let (mut blocks, mut told) = (Vec::new(), 0.0);
@@ -230,7 +233,9 @@ impl Run<'_> {
                 simulated.ended.timeline.push(second.outline());
             }
         }
-        self.take_in(task.arm, simulated.ended, rate)
+        let users = self.request.users();
+        let part = users.map(|_| facts(simulated.digest.clone(), None));
+        self.take_in(task.arm, Ended { part, ..simulated.ended }, rate)
     }
 }
 

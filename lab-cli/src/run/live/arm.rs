@@ -11,8 +11,12 @@ use analysis::{
     summary::{self, CarriedOver, Conditions, Touched},
 };
 use controllers::{Objective, Settings};
-use experiment::plan::{ArmPlan, PhasePlan};
-use measure::{Report, Window};
+use experiment::{
+    plan::{ArmPlan, PhasePlan},
+    plan_digest::digest_of,
+};
+use health::clock::Start;
+use measure::{Report, Shard, Window};
 use senders::RunOptions;
 use spec::wire::{Gauges, ReadRequests};
 use workloads::{
@@ -38,6 +42,7 @@ use crate::{
         arm_recorder::{ArmRecorder, Ended, tell},
         arm_summary,
         environment::{host_noise::HostNoise, kernel::Counters, speed},
+        part::{UsersShare, facts},
         sampler::Sampler,
         seconds::Seconds,
         unread_requests::join,
@@ -65,6 +70,15 @@ pub struct ArmTurn<'a> {
     pub cpus: &'a Cpus,
     /// The check of a service that runs on from arm to arm.
     pub carry_over: Option<&'a CarryOver>,
+    /// The part of the users that is sent from here.
+    pub users: Option<(Shard, &'a UsersShare)>,
+}
+
+impl ArmTurn<'_> {
+    /// No books are read: what users go to is not the lab's, or another part's.
+    fn is_alone(&self) -> bool {
+        self.arm.direct || self.users.is_some_and(|(_, users)| users.target_at.is_some())
+    }
 }
 
 /// Runs it. `plan` makes the load plan once it is known where users go.
@@ -77,7 +91,8 @@ pub fn run(
 ) -> Result<Ended, RunFailure> {
     tell(&ArmRecorder::started(turn.arm, turn.block), folder, sinks)?;
     let mut site = LiveSite::start(&turn.site, &log_in(folder.path()))?;
-    let plan = plan(site.users_go_to.clone());
+    let shard = turn.users.map(|(shard, _)| shard);
+    let plan = LoadPlan { shard, ..plan(site.users_go_to.clone()) };
     let options = site.users_go_by.clone();
     if let Some(missing) = site.metrics().filter(|_| turn.block == 1).and_then(|read| read.missing_at_first.clone()) {
         tell(&LiveEvent::Note { text: missing }, folder, sinks)?;
@@ -110,12 +125,22 @@ pub fn run(
         timeline: Vec::new(),
         touches: Vec::new(),
     };
-    let options = RunOptions { numbered: true, second_times: true, commands, ..options };
+    if turn.users.is_some_and(|(_, users)| users.target_at.is_none()) {
+        let text = format!("users of other parts go to {} (--target-at)", plan.target.url);
+        tell(&LiveEvent::Note { text }, recording.folder, recording.sinks)?;
+    }
+    let begins = turn.users.map(|(_, users)| users.start.unwrap_or_else(Start::now));
+    // Numbers of several generators are joined with the service's by nobody.
+    let options = RunOptions { numbered: shard.is_none(), second_times: true, commands, begins, ..options };
+    if let Some(start) = begins {
+        start.wait(|| flag.is_stopped());
+    }
     recording.site.load_begins();
-    let begins = LiveEvent::LoadStarted { at: rfc3339(SystemTime::now()) };
-    tell(&begins, recording.folder, recording.sinks)?;
+    let started = LiveEvent::LoadStarted { at: rfc3339(SystemTime::now()) };
+    tell(&started, recording.folder, recording.sinks)?;
     let report = senders::run(&plan, &options, |window| recording.second(&window), &flag)?;
-    recording.end(report, &before)
+    let part = shard.map(|_| Ok::<_, RunFailure>(facts(digest_of(&plan)?, begins))).transpose()?;
+    Ok(Ended { part, ..recording.end(report, &before)? })
 }
 
 /// Readings at the start of the arm.
@@ -297,7 +322,7 @@ impl Recording<'_> {
         }
         drop((speed, gauges));
         // A target that has died leaves the arm without its ledger, which makes it INVALID: what clients saw is kept.
-        let seen = if turn.arm.direct { None } else { Some(settled(site.controls())) };
+        let seen = if turn.is_alone() { None } else { Some(settled(site.controls())) };
         if let Some(Err(failure)) = &seen {
             tell(&LiveEvent::Note { text: failure.to_string() }, folder, sinks)?;
         }

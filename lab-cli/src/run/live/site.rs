@@ -1,6 +1,7 @@
 //! The site of an arm: one target, or every task of several services as a process of its own; what they use between two moments.
 
 use std::{
+    net::SocketAddr,
     path::Path,
     sync::Arc,
     time::{Duration, Instant},
@@ -45,6 +46,20 @@ pub enum SiteSpec {
     Many(Box<TreeSpec>, Vec<Fault>),
     /// A service that is not the lab's.
     Own(Box<OwnSite>),
+}
+
+impl SiteSpec {
+    /// The same, where users reach it at this address: several services have a door each, and stay as they are.
+    #[must_use]
+    pub fn at(mut self, address: SocketAddr) -> Self {
+        match &mut self {
+            Self::One(target) => target.listen = address,
+            Self::Behind(_, proxy) => proxy.listen = address,
+            Self::Own(own) => own.proxy.iter_mut().for_each(|proxy| proxy.listen = address),
+            Self::Many(..) => {}
+        }
+        self
+    }
 }
 
 /// A service that is not the lab's, and the proxy before it.

@@ -13,7 +13,7 @@ use experiment::{
     plan_digest::nowhere,
     resolve,
 };
-use measure::Report;
+use measure::{Report, Shard};
 use plant::{Cluster, Plant, PlantError, PlantPlan, Servers, Simulate};
 use spec::{App, fault::Fault};
 use workloads::{
@@ -36,6 +36,8 @@ use crate::run::{
 pub struct VirtualSetup {
     accounts: Vec<Account>,
     plan: PlantPlan,
+    /// The part of the users that comes.
+    shard: Option<Shard>,
 }
 
 /// The model of the target, ready to run.
@@ -63,7 +65,13 @@ impl VirtualSetup {
             reports_load: false,
             speed: None,
         };
-        Self { accounts, plan }
+        Self { accounts, plan, shard: None }
+    }
+
+    /// The same with a part of the users.
+    #[must_use]
+    pub fn of_part(self, shard: Option<Shard>) -> Self {
+        Self { shard, ..self }
     }
 
     /// Turns the plant's work knob as a live run turns the service's, where a capacity is asked for.
@@ -185,7 +193,8 @@ impl VirtualSetup {
         };
         let service = service.map_err(|error| unfit(&error))?;
         let rate = capacity.map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
-        Ok((resolve::load_plan(experiment, arm, &self.accounts, nowhere(), seed, rate), service))
+        let plan = resolve::load_plan(experiment, arm, &self.accounts, nowhere(), seed, rate);
+        Ok((LoadPlan { shard: self.shard, ..plan }, service))
     }
 
     fn plan_of(&self, arm: &ArmPlan) -> PlantPlan {

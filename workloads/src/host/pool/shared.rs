@@ -39,7 +39,7 @@ pub(super) struct DueUser<C> {
 impl<C> SharedConnections<C> {
     /// `None`: users of this plan do not share connections.
     pub(super) fn of(plan: &LoadPlan) -> Option<Self> {
-        let ConnectionHabit::Shared { most } = plan.users.connections() else { return None };
+        let ConnectionHabit::Shared { most } = plan.connections() else { return None };
         Some(Self { idle: Vec::new(), most, freed: Timestamp::ZERO, timeout: plan.timeout, waited: 0 })
     }
 }

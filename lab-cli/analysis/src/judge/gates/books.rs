@@ -38,7 +38,7 @@ fn empty(arm: &Arm, _: &Context, reasons: &mut Reasons) {
 
 /// Finding about a run of several turns that was stopped before one ended: a lone turn has its figures so far.
 pub fn nothing_ended(stopped: &Stopped) -> Option<GateFinding> {
-    let Stopped { blocks_planned, blocks_whole, turns_planned, turns_whole } = *stopped;
+    let Stopped { blocks_planned, blocks_whole, turns_planned, turns_whole, .. } = *stopped;
     let whole = if blocks_planned > 1 { blocks_whole } else { turns_whole };
     if whole > 0 || turns_planned < 2 {
         return None;

@@ -64,6 +64,11 @@ pub const HEADROOM: f64 = 2.0;
 /// Largest 99th percentile against a service that does nothing, as a share of the objective.
 pub const NULL_SHARE: f64 = 0.1;
 
+/// Largest distance between the beginnings of parts of one load: 5 % of the objective's time, but never under 5 ms. Milliseconds.
+pub fn skew_ms(objective_ms: f64) -> f64 {
+    (objective_ms * 0.05).max(5.0)
+}
+
 /// Largest 99th percentile of send lag for a promise to be judged: 5 % of its time, but never under 2 ms. Milliseconds.
 pub fn lag_ms(objective_ms: f64) -> f64 {
     (objective_ms * 0.05).max(2.0)

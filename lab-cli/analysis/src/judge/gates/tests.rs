@@ -214,3 +214,27 @@ fn a_run_that_a_person_changed_says_so_with_the_first_change() {
     let reason = &judge(&arm, &context())[0];
     assert_eq!(reason.value, "30 more users for 10 s, and 1 more (at 12 s)");
 }
+
+#[test]
+fn what_one_generator_of_many_did_is_found_in_it_and_told_of_the_whole() {
+    let made = |number: u32| {
+        let mut arm = Arm { part: Shard::new(number, 8), ..sound() };
+        // No books of all users: of a part nobody asks for them.
+        arm.server = None;
+        if number > 1 {
+            arm.generator.cpu = 0.6 + f64::from(number) / 50.0;
+        }
+        stamp(&mut arm, &context());
+        arm
+    };
+    let parts: Vec<Arm> = (1..=8).map(made).collect();
+    assert_eq!((parts[0].verdict, parts[5].verdict), (Validity::Valid, Validity::Invalid));
+    let mut whole = sound();
+    // The sum of eight.
+    whole.generator.cpu = 5.0;
+    let shards: Vec<(Shard, &Arm)> = parts.iter().map(|arm| (arm.part.expect("a part"), arm)).collect();
+    stamp_whole(&mut whole, &context(), &shards);
+    let [reason] = &whole.reasons[..] else { panic!("{:?}", whole.reasons) };
+    assert_eq!((reason.code.as_str(), whole.verdict), ("CPU", Validity::Invalid));
+    assert_eq!(reason.value, "3 of 8 parts (6, 7, 8): generator at 72 % of its core");
+}

@@ -10,6 +10,7 @@ use crate::{
     report::RunFiles,
     summary::{Arm, Capacity, Mode},
     text::table::Table,
+    whole_arm::APPROXIMATIONS,
 };
 
 /// Every parameter of every arm, as it was in force.
@@ -90,17 +91,24 @@ fn plain(value: &Value) -> String {
 /// Limits: what a reader might take for measured, and was not.
 pub fn limits(run: &RunFiles) -> Markup {
     let mut limits: Vec<String> = Vec::new();
+    let parts = run.summary.arms.iter().map(|arm| arm.parts.len()).max().unwrap_or(0);
     match run.summary.mode {
         Mode::Virtual => limits.push(
             "Nothing was measured: users and policies are those of live runs, and the service is a simulated one, with costs from a plant \
              file. How far such runs agree with live ones is in docs/fidelity.md."
                 .to_owned(),
         ),
+        Mode::Live if parts > 0 => {
+            limits.push(format!("Users were sent by {parts} generators at once, the service was wherever these were told."));
+        }
         Mode::Live => limits.push(
             "Users and service ran on one machine over the loopback interface, the service on one core: no network, no second machine, and \
              times that hold for this machine."
                 .to_owned(),
         ),
+    }
+    if parts > 0 {
+        limits.extend(APPROXIMATIONS.map(|what| format!("Not exact, since users were shared: {what}.")));
     }
     if !run.several_blocks() {
         limits.push("Each arm ran once: what differs between arms may be chance.".to_owned());

@@ -7,7 +7,7 @@ use crate::{
     report::{
         RunFiles,
         columns::{self, FIGURES},
-        comparison, processes, replay_lag, replayed,
+        comparison, parts, processes, replay_lag, replayed,
     },
     summary::{Arm, Measured},
     text::table::Table,
@@ -146,6 +146,18 @@ pub fn processes(run: &RunFiles) -> Markup {
         (wide("CPU as a share of a core, and the most memory, of the service's processes and of the proxy before them", &used))
         @if let Some(why) = processes::unknown(&run.summary) { p.small { (why) } }
     }
+}
+
+/// Parts of the users that several generators sent; nothing where there was one.
+pub fn parts(run: &RunFiles) -> Markup {
+    let parts = parts::table(&run.summary, "arm", |arm| run.turn(arm));
+    if parts.rows.is_empty() {
+        return html! {};
+    }
+    wide(
+        "Each by the gates of its generator and machine; when it began after the first one, and by how much that may be wrong",
+        &parts,
+    )
 }
 
 /// Phases of a recording that was replayed; nothing where there is none.

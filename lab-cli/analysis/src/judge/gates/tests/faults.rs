@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use measure::Offered;
+use measure::{Offered, Shard};
 
 use super::*;
 use crate::summary::{
-    CarriedOver, Comparison, Dispersion, Headroom, Measures, Mode, Notches, PlannedLoad, RunSummary, ServiceWait,
-    Speed, Steadiness, Stolen, Throttled, Touched, Undelayed,
+    CarriedOver, Comparison, Dispersion, Headroom, Measures, Mode, Notches, PartSummary, PlannedLoad, RunSummary,
+    ServiceWait, Speed, Steadiness, Stolen, Throttled, Touched, Undelayed,
     Validity::{Invalid, Unstable, Warn},
     WalkCell, WalkRow,
 };
@@ -18,7 +18,7 @@ mod runs;
 /// A code, its verdict, what is measured, what is over its limit, and what is just within.
 type Limit = (&'static str, Validity, fn(&mut Arm, &mut Context, f64), f64, f64);
 
-const LIMITS: [Limit; 51] = [
+const LIMITS: [Limit; 55] = [
     ("LEDGER", Invalid, |arm, _, requests| read(arm, requests as u64), 9_989.0, 9_990.0),
     ("RESENT", Warn, |arm, _, requests| arm.phases[0].measured.resent = requests as u64, 11.0, 10.0),
     ("LITTLE", Invalid, |arm, _, apart| arm.generator.little = apart, 0.051, 0.05),
@@ -35,6 +35,11 @@ const LIMITS: [Limit; 51] = [
     ("SAMPLES", Warn, |arm, _, count| arm.phases[0].measured.response_time_ms.count = count as u64, 28.0, 29.0),
     ("WALK", Warn, |arm, _, share| not_offered(arm, share), 5.1, 5.0),
     ("WALK", Warn, |arm, _, last| runs_empty(arm, last as u64), 71.0, 70.0),
+    ("SHARES", Invalid, |arm, _, wrong| arm.parts = parts([0.0, 0.0], [Some(0.0); 2], wrong > 0.0), 1.0, 0.0),
+    // Of an objective of 1000 ms half of 5 %.
+    ("SKEW", Warn, |arm, _, began| arm.parts = parts([0.0, began], [Some(0.0); 2], false), 25.1, 25.0),
+    ("SKEW", Warn, |arm, _, error| arm.parts = parts([0.0, 5.0], [Some(error), Some(0.0)], false), 10.1, 10.0),
+    ("SKEW", Warn, |arm, _, no| arm.parts = parts([0.0; 2], [Some(0.0), (no == 0.0).then_some(0.0)], false), 1.0, 0.0),
     ("UNSENT", Invalid, |arm, _, requests| unsent(arm, requests as u64), 11.0, 10.0),
     ("LAG", Warn, |arm, _, own| moves(arm, 100.0, own, 0.0), 5.1, 5.0),
     ("LAG", Warn, |arm, _, own| moves(arm, 1.0, own, 0.0), 0.101, 0.1),
@@ -78,7 +83,7 @@ const LIMITS: [Limit; 51] = [
 /// A code that has two limits: what is over the second is void, and what is just within it is still in doubt.
 type Void = (&'static str, fn(&mut Arm, f64), f64, f64);
 
-const VOID_FROM: [Void; 12] = [
+const VOID_FROM: [Void; 13] = [
     ("LAG", |arm, own| moves(arm, 100.0, own, 0.0), 10.1, 10.0),
     ("LAG", |arm, own| moves(arm, 1.0, own, 0.0), 0.201, 0.2),
     ("HICCUP", |arm, own| moves(arm, 100.0, own, 0.02), 10.1, 10.0),
@@ -92,6 +97,7 @@ const VOID_FROM: [Void; 12] = [
     ("STARVED", |arm, share| starved(arm, share, 0.9), 0.101, 0.1),
     ("STARVED", |arm, share| starved(arm, share, 0.3), 0.23, 0.22),
     ("STARVED", |arm, busy| starved(arm, 0.11, busy), 0.51, 0.5),
+    ("SKEW", |arm, began| arm.parts = parts([0.0, began], [Some(0.0); 2], false), 50.1, 50.0),
 ];
 
 /// How something is made wrong, or nearly.
@@ -325,6 +331,22 @@ fn halves(arm: &mut Arm, first: f64, second: f64) {
 fn scattered(arm: &mut Arm, second: f64) {
     let notches = Notches { median: 0.0, first_half: 10.0, second_half: 10.0 };
     arm.conditions.service_speed = speed(100.0, second).map(|speed| Speed { notches, ..speed });
+}
+
+/// Two parts with their beginnings and the errors of their clocks.
+fn parts(began: [f64; 2], clocks: [Option<f64>; 2], second_is_missing: bool) -> Vec<PartSummary> {
+    let part = |number: u32| PartSummary {
+        shard: Shard::new(number, 2).expect("a part"),
+        wrong: (second_is_missing && number == 2).then(|| "missing".to_owned()),
+        planned: 5_000,
+        sent: 5_000,
+        send_lag_p99_ms: 0.1,
+        cpu: 0.1,
+        begins_ms: Some(began[number as usize - 1]),
+        clock_error_ms: clocks[number as usize - 1],
+        verdict: Validity::Valid,
+    };
+    vec![part(1), part(2)]
 }
 
 fn clock(arm: &mut Arm, before: &str, after: &str) {

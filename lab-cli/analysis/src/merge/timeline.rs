@@ -1,0 +1,118 @@
+//! Seconds of the parts of an arm's users as seconds of the whole. Counts add up; percentiles are those of all times together.
+
+use std::collections::BTreeMap;
+
+use measure::{Group, SecondTimes, Times};
+
+use crate::{
+    interval_log::{self, Interval},
+    live::{GeneratorSecond, ReportedTimes, TimelineSecond},
+    seconds_log,
+};
+
+/// Seconds of a report window.
+const WINDOW: u32 = 5;
+
+/// Times of an arm by second.
+pub(super) type TimesBySecond = BTreeMap<u32, SecondTimes>;
+
+/// Times of all parts, from the logs of their seconds.
+///
+/// # Errors
+/// A log cannot be read as one.
+pub(super) fn times(logs: &[Vec<u8>]) -> Result<TimesBySecond, String> {
+    let mut all = TimesBySecond::new();
+    for log in logs {
+        for (second, times) in seconds_log::times(log)? {
+            all.entry(second).or_default().add(&times);
+        }
+    }
+    Ok(all)
+}
+
+/// The log of these.
+///
+/// # Errors
+/// A histogram cannot be written.
+pub(super) fn log(times: &TimesBySecond) -> Result<Vec<u8>, String> {
+    let lines: Vec<Vec<Interval>> =
+        times.iter().map(|(second, times)| seconds_log::lines((*second).into(), times)).collect::<Result<_, _>>()?;
+    interval_log::whole(lines.into_iter().flatten())
+}
+
+/// The seconds of the whole, of those of its parts.
+pub(super) fn seconds(parts: Vec<Vec<TimelineSecond>>, times: &TimesBySecond) -> Vec<TimelineSecond> {
+    let mut whole: BTreeMap<u32, TimelineSecond> = BTreeMap::new();
+    for second in parts.into_iter().flatten() {
+        match whole.get_mut(&second.second) {
+            Some(sum) => add(sum, second),
+            None => _ = whole.insert(second.second, second),
+        }
+    }
+    for (number, second) in &mut whole {
+        let of = |times: &SecondTimes| times.percentiles().unwrap_or_default();
+        let found = times.get(number).map(of).unwrap_or_default();
+        (second.p50_ms, second.p90_ms, second.p99_ms) = (found.p50, found.p90, found.p99);
+        second.p50_at_least_ms = found.p50_at_least;
+        second.p90_at_least_ms = found.p90_at_least;
+        second.p99_at_least_ms = found.p99_at_least;
+        if !second.reported.is_empty() {
+            second.reported = [(ReportedTimes::OF_ALL.to_owned(), window(times, *number))].into();
+        }
+    }
+    whole.into_values().collect()
+}
+
+/// The report window that ends with this second.
+fn window(times: &TimesBySecond, ends: u32) -> ReportedTimes {
+    let mut all = SecondTimes::default();
+    times.range((ends + 1).saturating_sub(WINDOW)..=ends).for_each(|(_, second)| all.add(second));
+    let Times { count, p50, p90, p99, p50_at_least, p90_at_least, p99_at_least, .. } =
+        all.percentiles().unwrap_or_default();
+    ReportedTimes { count, p50_ms: p50.or(p50_at_least), p90_ms: p90.or(p90_at_least), p99_ms: p99.or(p99_at_least) }
+}
+
+fn add(sum: &mut TimelineSecond, other: TimelineSecond) {
+    sum.users += other.users;
+    for (state, users) in other.users_by_state {
+        *sum.users_by_state.entry(state).or_default() += users;
+    }
+    sum.planned += other.planned;
+    sum.offered += other.offered;
+    sum.sent += other.sent;
+    sum.served += other.served;
+    sum.goodput += other.goodput;
+    sum.served_late += other.served_late;
+    sum.refused_locally += other.refused_locally;
+    sum.rejected += other.rejected;
+    sum.timed_out += other.timed_out;
+    sum.failed += other.failed;
+    sum.abandoned += other.abandoned;
+    sum.connect_failed += other.connect_failed;
+    sum.in_flight += other.in_flight;
+    groups(&mut sum.by_type, other.by_type);
+    groups(&mut sum.by_class, other.by_class);
+    sum.reported.extend(other.reported);
+    sum.generator = busier(sum.generator, other.generator);
+    // One part alone sees the target.
+    sum.target = sum.target.take().or(other.target);
+    sum.speed = sum.speed.or(other.speed);
+}
+
+fn groups(sum: &mut BTreeMap<String, Group>, other: BTreeMap<String, Group>) {
+    for (name, group) in other {
+        sum.entry(name).or_default().add(&group);
+    }
+}
+
+/// The worse of two generators, figure by figure.
+fn busier(a: GeneratorSecond, b: GeneratorSecond) -> GeneratorSecond {
+    GeneratorSecond {
+        cpu: a.cpu.max(b.cpu),
+        send_lag_p99_ms: a.send_lag_p99_ms.max(b.send_lag_p99_ms),
+        loop_gap_ms: a.loop_gap_ms.max(b.loop_gap_ms),
+        open_files: a.open_files.max(b.open_files),
+        threads: a.threads.max(b.threads),
+        memory_mb: a.memory_mb.into_iter().chain(b.memory_mb).reduce(f64::max),
+    }
+}

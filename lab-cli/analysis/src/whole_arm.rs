@@ -1,0 +1,116 @@
+//! Parts of an arm's users, each sent by a generator of its own, as one arm.
+//!
+//! The record of the whole has no figures of its own: they are added up from the parts' records whenever they are asked for.
+
+use std::path::Path;
+
+use measure::{Report, ReportRecord, Shard};
+use traces::UserModel;
+
+use crate::{
+    FolderError,
+    judge::gates,
+    live::TimelineSecond,
+    record::{self, ArmRecord, PartFacts, PartStart},
+    run_file,
+    summary::{Arm, PartSummary},
+};
+
+/// What is not exact where users are shared, in the words of manifests and reports.
+pub const APPROXIMATIONS: [&str; 3] = [
+    "requests of both sides are not joined one by one",
+    "percentiles of single seconds and of report windows are those of histogram buckets, of all types together",
+    "limits that users share (connections, requests) are divided among the parts",
+];
+
+/// An arm of several parts.
+pub(crate) struct WholeArm {
+    pub arm: Arm,
+    pub report: Report,
+}
+
+/// The name of a part's record in the folder of the whole.
+pub fn file_name(arm: &str, block: u32, shard: Shard) -> String {
+    format!("{arm}-{block}.part-{}-of-{}.record.json", shard.number(), shard.of())
+}
+
+/// Adds up the parts of an arm. `kept`: the record of the whole; `plan`: its digest, and `lab` its version, by the manifest.
+///
+/// # Errors
+/// A record cannot be read, or they are not parts of one arm.
+pub(crate) fn whole_arm(
+    folder: &Path,
+    kept: &ArmRecord,
+    (plan, lab): (Option<&str>, &str),
+    model: Option<&UserModel>,
+    seconds: &[TimelineSecond],
+) -> Result<WholeArm, FolderError> {
+    let (label, block) = (kept.seen.shown_name(), kept.seen.block);
+    let (mut found, mut records) = (Vec::new(), Vec::new());
+    for number in 1..=kept.parts {
+        let shard =
+            Shard::new(number, kept.parts).ok_or_else(|| FolderError::senseless(folder)("its number of parts"))?;
+        let path = folder.join(file_name(label, block, shard));
+        let part: Option<ArmRecord> = run_file::if_there(run_file::json(&path))?;
+        let Some(part) = part else {
+            found.push(PartFound { shard, wrong: Some("missing".to_owned()), facts: None, arm: Arm::default() });
+            continue;
+        };
+        let (arm, _) = part.arm(model, &[]).map_err(FolderError::senseless(&path))?;
+        let facts = part.part.clone();
+        found.push(PartFound { shard, wrong: wrong(facts.as_ref().zip(arm.part), shard, plan, lab), facts, arm });
+        records.extend(part.measured);
+    }
+    let file = folder.join(record::file_name(label, block));
+    let measured = ReportRecord::merged_some(&records).map_err(FolderError::senseless(&file))?;
+    let merged = ArmRecord { measured: Some(measured), ..kept.clone() };
+    let (mut arm, report) = merged.arm(model, seconds).map_err(FolderError::senseless(&file))?;
+    let report = report.ok_or_else(|| FolderError::senseless(&file)("it has no part"))?;
+    arm.parts = summaries(&found);
+    let of_parts: Vec<(Shard, &Arm)> = found.iter().map(|part| (part.shard, &part.arm)).collect();
+    gates::stamp_whole(&mut arm, &kept.context, &of_parts);
+    Ok(WholeArm { arm, report })
+}
+
+struct PartFound {
+    shard: Shard,
+    wrong: Option<String>,
+    facts: Option<PartFacts>,
+    arm: Arm,
+}
+
+fn wrong(facts: Option<(&PartFacts, Shard)>, shard: Shard, plan: Option<&str>, lab: &str) -> Option<String> {
+    let Some((facts, is)) = facts else { return Some("not marked as a part".to_owned()) };
+    if is != shard {
+        Some(format!("part {is} in its place"))
+    } else if plan.is_some_and(|plan| plan != facts.plan) {
+        Some("of another plan".to_owned())
+    } else if facts.lab != lab {
+        Some(format!("of version {}", facts.lab))
+    } else {
+        None
+    }
+}
+
+fn summaries(found: &[PartFound]) -> Vec<PartSummary> {
+    let began = |part: &PartFound| part.facts.as_ref().and_then(|facts| facts.began.clone());
+    let first = found.iter().filter_map(|part| Some(began(part)?.unix_us)).min().unwrap_or(0);
+    let kernel = found.iter().find_map(|part| Some(began(part)?.kernel));
+    let one_clock = found.iter().filter_map(began).all(|began| Some(&began.kernel) == kernel.as_ref());
+    let summary = |part: &PartFound| {
+        let began = began(part);
+        let error_us = |began: &PartStart| if one_clock { Some(0) } else { began.error_us };
+        PartSummary {
+            shard: part.shard,
+            wrong: part.wrong.clone(),
+            planned: part.arm.sum(|measured| measured.planned),
+            sent: part.arm.sum(|measured| measured.sent),
+            send_lag_p99_ms: part.arm.generator.send_lag_p99_ms,
+            cpu: part.arm.generator.cpu,
+            begins_ms: began.as_ref().map(|began| began.unix_us.abs_diff(first) as f64 / 1e3),
+            clock_error_ms: began.as_ref().and_then(error_us).map(|error| error as f64 / 1e3),
+            verdict: gates::verdict(&gates::of_generator(&part.arm)),
+        }
+    };
+    found.iter().map(summary).collect()
+}

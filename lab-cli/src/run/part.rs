@@ -1,0 +1,70 @@
+//! Parts of a run that several machines carry out.
+
+use std::net::SocketAddr;
+
+use analysis::{
+    manifest::ShardBy,
+    record::{PartFacts, PartStart},
+    sha256,
+};
+use health::clock::{Start, boot, wall_error};
+use measure::Shard;
+
+/// A part of a run.
+#[derive(Debug, Clone)]
+pub struct RunShare {
+    /// Which of how many.
+    pub shard: Shard,
+    /// What it has of the whole.
+    pub of: ShareOf,
+}
+
+/// What a part has of the whole.
+#[derive(Debug, Clone)]
+pub enum ShareOf {
+    /// Blocks.
+    Blocks,
+    /// Users of its one arm.
+    Users(UsersShare),
+}
+
+/// Users of one load, of which other generators send the rest.
+#[derive(Debug, Clone, Default)]
+pub struct UsersShare {
+    /// When the load begins; `None`: once all is set up.
+    pub start: Option<Start>,
+    /// Where the service is that another part has started; `None`: it is this one's.
+    pub target_at: Option<String>,
+    /// Where the service of this part listens; `None`: on loopback.
+    pub listen: Option<SocketAddr>,
+}
+
+impl RunShare {
+    /// Users, where users are shared.
+    pub fn users(&self) -> Option<&UsersShare> {
+        match &self.of {
+            ShareOf::Blocks => None,
+            ShareOf::Users(users) => Some(users),
+        }
+    }
+
+    /// As manifests have it.
+    pub fn by(&self) -> ShardBy {
+        if self.users().is_some() { ShardBy::Users } else { ShardBy::Block }
+    }
+
+    /// True if this block is run here.
+    pub fn has_block(&self, block: u32) -> bool {
+        self.users().is_some() || self.shard.holds(u64::from(block - 1))
+    }
+}
+
+/// Facts about a part that began then. `plan`: the digest of the whole plan.
+pub fn facts(plan: String, began: Option<Start>) -> PartFacts {
+    let began = began.map(|start| PartStart {
+        unix_us: u64::try_from(start.wall().as_micros()).unwrap_or(u64::MAX),
+        error_us: wall_error().and_then(|error| u64::try_from(error.as_micros()).ok()),
+        kernel: sha256::of(boot().as_bytes()),
+    });
+    PartFacts { lab: env!("CARGO_PKG_VERSION").to_owned(), plan, began }
+}
