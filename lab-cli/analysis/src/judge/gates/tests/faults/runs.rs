@@ -229,6 +229,7 @@ fn every_gate_says_what_it_saw_where_there_is_something_to_look_at() {
     not_offered(&mut arm, 1.0);
     starved(&mut arm, 0.01, 0.1);
     carried(&mut arm, true);
+    arm.parts = parts([0.0, 1.5], [Some(0.25), Some(0.0)], false);
     arm.phases[0].measures.arrivals = Some(Dispersion { windows: 100, per_window: 5.0, index: 1.1 });
     let bound = Arm { bound: true, ..Arm::default() };
     let mut summary = RunSummary {
@@ -249,6 +250,7 @@ fn every_gate_says_what_it_saw_where_there_is_something_to_look_at() {
     }
     assert_eq!(CPU.reading(&summary).as_deref(), Some("31 % (seda)"), "the worst arm");
     assert_eq!(UNSENT.reading(&summary).as_deref(), Some("0"), "all arms alike");
+    assert_eq!(SKEW.reading(&summary).as_deref(), Some("2.0 ms (seda)"), "with what two clocks may err");
     summary.mode = Mode::Virtual;
     assert_eq!((CPU.reading(&summary), LEDGER.reading(&summary).is_some()), (None, true));
 }
