@@ -47,7 +47,7 @@ pub use live::{
     snapshot::{Corpus, Scratch, cache_folder},
 };
 #[cfg(feature = "live")]
-pub use load::{FinishedLoad, LoadFolder, LoadRequest, context as load_context, judged as judged_report, run_load};
+pub use load::{FinishedLoad, LoadFolder, LoadRequest, context as load_context, run_load};
 pub use manifest::WORLD;
 pub use part::{RunShare, ShareOf, UsersShare};
 pub use preview::{preview, previewed, rehearse};

@@ -4,7 +4,10 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args, ValueEnum};
 
-use super::values::{Output, offset, size, time};
+use super::{
+    share::ShareArgs,
+    values::{Output, offset, size, time},
+};
 
 /// `lab replay`.
 #[derive(Debug, Args)]
@@ -16,7 +19,7 @@ pub struct ReplayArgs {
     /// {action}, {object} and {user} are the trace's own words, percent-encoded; {folder} and {message} the object's parts; {object-path}
     /// keeps the object's slashes; {object-number} and {user-number} are numbers. Every request is a GET without a body, also where
     /// the log had another method.
-    #[arg(long, value_name = "URL", conflicts_with_all = ["policies", "virtual_time", "capacity", "repeat", "out", "no_tui"])]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["policies", "virtual_time", "capacity", "repeat", "no_tui"])]
     pub target: Option<String>,
     /// Times as fast as recorded, 0.1 to 1000.
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = speed)]
@@ -51,7 +54,7 @@ pub struct ReplayArgs {
     /// In virtual time.
     #[arg(long = "virtual")]
     pub virtual_time: bool,
-    /// Folder for the results, which must not exist yet [default: runs/NAME-TIME].
+    /// Folder for the results, which must not exist yet [default: runs/NAME-TIME; with --target none].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Progress lines instead of the live view.
@@ -63,6 +66,9 @@ pub struct ReplayArgs {
     /// A host beyond this machine that may be loaded: yours, and prepared for it.
     #[arg(long, value_name = "HOST", requires = "target")]
     pub allow_host: Vec<String>,
+    /// Of a replay on a service (--target): a part of the sessions.
+    #[command(flatten)]
+    pub share: ShareArgs,
     /// Form of the result on standard output.
     #[arg(long, value_enum, default_value_t = Output::Text)]
     pub output: Output,

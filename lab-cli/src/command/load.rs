@@ -14,9 +14,9 @@ mod watch;
 use std::time::Duration;
 
 use analysis::{arm_metrics, histograms, report::csv, text::scrubbed};
-use measure::{Report, Window};
+use measure::Window;
 use senders::{RunError, RunOptions};
-use workloads::plan::{LoadPlan, Target};
+use workloads::plan::Target;
 
 use self::{
     judged::LoadResult,
@@ -31,10 +31,7 @@ use super::{
 use crate::{
     args::{self, Colours, LoadOutput, Output},
     exit::{CommandResult, End, Failure, complain},
-    run::{
-        FinishedLoad, LoadFolder, LoadRequest, RunFailure, RunShare, ShareOf, StopSignal, UsersShare, judged_report,
-        run_load,
-    },
+    run::{FinishedLoad, LoadFolder, LoadRequest, RunFailure, RunShare, StopSignal, run_load},
     screens::restore,
 };
 
@@ -49,8 +46,7 @@ pub fn load(args: &args::LoadArgs, colours: Colours) -> CommandResult {
         complain(&scrubbed(&format!("--urls {left_out}")));
     }
     let options = RunOptions { begins: start(&args.share.start)?, ..asked::options(args, &url)? };
-    let users = || ShareOf::Users(UsersShare::default());
-    let share = args.share.shard.map(|shard| RunShare { shard, of: users() });
+    let share = args.share.shard.map(RunShare::of_users);
     if args.rates.find_rate.is_some() {
         if let Some(shard) = args.share.shard {
             let why = "each rate that is tried depends on what came of the last: run it on one machine";
@@ -64,7 +60,8 @@ pub fn load(args: &args::LoadArgs, colours: Colours) -> CommandResult {
         None => Some(LoadFolder::Named),
     };
     let flat_out = !asked::is_open(args);
-    let request = LoadRequest { experiment: &experiment, options, flat_out, out, share: share.as_ref() };
+    let request =
+        LoadRequest { experiment: &experiment, options, flat_out, out, share: share.as_ref(), recorded: None };
     let stop = StopSignal::listen_and_cut(restore).map_err(Failure::because)?;
     let Sent { finished, silent, pace } = send(args, &request, target, colours, &stop)?;
     let planned = experiment.planned_time();
@@ -116,15 +113,10 @@ fn send(
         pace.second(window.second, window.sent);
         watchers.second(window);
     };
-    let finished = run_load(request, target, |window, _| on_second(window), &flag, || stop.is_asked());
+    let finished = run_load(request, request.plan(target), |window, _| on_second(window), &flag, || stop.is_asked());
     // Gives the terminal back before anything is printed.
     watchers.end();
-    let finished = finished.map_err(|failure| match failure {
-        // What was typed cannot be sent.
-        RunFailure::Load(problem @ (RunError::Crowd(_) | RunError::Certificate { .. })) => Failure::usage(problem),
-        other => other.into(),
-    })?;
-    Ok(Sent { finished, silent, pace })
+    Ok(Sent { finished: finished.map_err(unsent)?, silent, pace })
 }
 
 fn print_result(args: &args::LoadArgs, loaded: &LoadResult, finished: &FinishedLoad) -> CommandResult {
@@ -161,29 +153,26 @@ fn end_of(loaded: &LoadResult) -> End {
     }
 }
 
-/// Replays on a service: runs the plan until it is over, or until it is interrupted: requests in flight are then cut off.
-pub(super) fn run(plan: &LoadPlan, options: &RunOptions) -> Result<(Report, StopSignal), Failure> {
-    let stop = StopSignal::listen_and_cut(restore).map_err(Failure::because)?;
-    let report = senders::run(plan, options, |_| {}, &stop.fresh_flag()).map_err(|error| match error {
-        // What was typed cannot be sent.
-        RunError::Crowd(problem) => Failure::usage(problem),
-        other => Failure::because(other),
-    })?;
-    Ok((report, stop))
-}
-
-/// Judges and prints a replay.
-pub(super) fn report_on(
+/// Prints a replay that was sent.
+pub(super) fn print_replay(
     reported: &ReportedLoad<'_>,
-    plan: &LoadPlan,
-    report: &Report,
+    finished: &FinishedLoad,
+    planned: Duration,
     output: Output,
     stop: &StopSignal,
 ) -> CommandResult {
-    let arm = judged_report(plan, report, reported.flat_out);
-    let planned: Duration = plan.phases.iter().map(|phase| phase.duration).sum();
+    let report = &finished.report;
     let total = arm_metrics::phase(&report.total);
-    let loaded = LoadResult::of(reported.url, &arm, (report, total), planned, None, stop.is_asked());
+    let mut loaded = LoadResult::of(reported.url, finished.arm(), (report, total), planned, None, stop.is_asked());
+    loaded.folder = finished.folder.as_ref().map(|folder| folder.display().to_string());
     print_as(output, &loaded, || text::result_text(reported, &loaded, report))?;
     Ok(stop.end().unwrap_or_else(|| end_of(&loaded)))
+}
+
+/// What was typed cannot be sent, or something failed on the way.
+pub(super) fn unsent(failure: RunFailure) -> Failure {
+    match failure {
+        RunFailure::Load(problem @ (RunError::Crowd(_) | RunError::Certificate { .. })) => Failure::usage(problem),
+        other => other.into(),
+    }
 }

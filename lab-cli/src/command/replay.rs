@@ -1,6 +1,6 @@
 //! `lab replay`.
 
-use std::{fmt::Write, path::Path, time::Duration};
+use std::{fmt::Write as _, time::Duration};
 
 use experiment::{
     Changes, Experiment,
@@ -17,12 +17,15 @@ use workloads::{
 use super::{
     destination::{answering_first, destination},
     input::{header, read_text},
-    load::{self, ReportedLoad, report_on},
+    load::{self, ReportedLoad, print_replay, unsent},
     run,
+    share::start,
 };
 use crate::{
-    args::{self, By, Colours},
+    args::{self, By, Colours, StartArgs},
     exit::{CommandResult, Failure},
+    run::{LoadFolder, LoadRequest, RunShare, StopSignal, run_load},
+    screens::restore,
 };
 
 pub fn replay(args: &args::ReplayArgs, colours: Colours) -> CommandResult {
@@ -34,12 +37,17 @@ pub fn replay(args: &args::ReplayArgs, colours: Colours) -> CommandResult {
 
 /// An experiment like any other, so that all that can be done with those can be done with a replay.
 fn on_arashi(args: &args::ReplayArgs, colours: Colours) -> CommandResult {
+    if let Some(shard) = args.share.shard {
+        let why = "parts of a replay go to a service that runs already: name it (--target URL)";
+        return Err(Failure::usage(format!("--shard {shard}: {why}")));
+    }
     let experiment = experiment(args)?;
     let asked = args::RunArgs {
         out: args.out.clone(),
         no_tui: args.no_tui,
         output: args.output,
         virtual_time: args.virtual_time,
+        start: StartArgs { start_at: args.share.start.start_at },
         ..args::RunArgs::default()
     };
     run::all(&[experiment], &asked, colours)
@@ -47,33 +55,59 @@ fn on_arashi(args: &args::ReplayArgs, colours: Colours) -> CommandResult {
 
 /// The experiment, as one would write it.
 fn experiment(args: &args::ReplayArgs) -> Result<Experiment, Failure> {
-    let text = |path: &Path| {
-        let path =
-            path.to_str().ok_or_else(|| Failure::usage(format!("{}: its name is not valid UTF-8", path.display())))?;
-        serde_json::to_string(path).map_err(Failure::because)
-    };
+    let capacity = args.capacity.map_or_else(String::new, |rate| format!(", capacity: {rate}/s"));
+    let none = ["none".to_owned()];
+    // A name of the catalogue, or what a file would say of it.
+    let policies = if args.policies.is_empty() { &none[..] } else { &args.policies[..] };
+    let arms: String = policies.iter().map(|policy| format!("  - {policy}\n")).collect();
+    let users = format!("  {}\n", recording_key(args)?);
+    written(args, &format!("{{app: arashi{capacity}}}"), &users, &arms, "{percentile: 90, response_time: 1s}")
+}
+
+/// The same of a service that runs already.
+fn on_service_experiment(args: &args::ReplayArgs, url: &str) -> Result<Experiment, Failure> {
+    let users = format!("  model: url\n  {}\n", recording_key(args)?);
+    let target = format!("{{url: {}}}", quoted(url)?);
+    let arms = "  - none: {as: replay, direct: true}\ndeclares: [kernel-backlog, closed-overload]\n";
+    written(args, &target, &users, arms, "{percentile: 99, response_time: 1s}")
+}
+
+fn written(
+    args: &args::ReplayArgs,
+    target: &str,
+    users: &str,
+    arms: &str,
+    promise: &str,
+) -> Result<Experiment, Failure> {
     let stem = args.trace.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let stem: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-    let mut yaml = format!("name: replay-{}\nabout: a recording, replayed\n", stem.trim_matches('-'));
-    let capacity = args.capacity.map_or_else(String::new, |rate| format!(", capacity: {rate}/s"));
-    let _ = writeln!(yaml, "target: {{app: arashi{capacity}}}");
-    let _ = writeln!(yaml, "objective: {{percentile: 90, response_time: 1s}}");
-    let _ = write!(yaml, "users:\n  trace: {{file: {}, speed: {}", text(&args.trace)?, args.speed);
-    let _ = write!(yaml, ", copies: {}, sample: {}", args.copies, args.sample);
+    let name = format!("replay-{}", stem.trim_matches('-'));
+    let (seed, repeat) = (args.seed, args.repeat);
+    let yaml = format!(
+        "name: {name}\nabout: a recording, replayed\ntarget: {target}\nobjective: {promise}\nusers:\n{users}seed: {seed}\n\
+         repeat: {repeat}\narms:\n{arms}"
+    );
+    read_text(&yaml, &args.trace.to_string_lossy(), &Changes::default())
+}
+
+fn quoted(text: &str) -> Result<String, Failure> {
+    serde_json::to_string(text).map_err(Failure::because)
+}
+
+/// The recording, and what is replayed of it.
+fn recording_key(args: &args::ReplayArgs) -> Result<String, Failure> {
+    let path = &args.trace;
+    let path =
+        path.to_str().ok_or_else(|| Failure::usage(format!("{}: its name is not valid UTF-8", path.display())))?;
+    let mut key = format!("trace: {{file: {}, speed: {}", quoted(path)?, args.speed);
     let pace = if args.by == By::Clock { "clock" } else { "sessions" };
-    let _ = write!(yaml, ", pace: {pace}");
-    for (key, time) in [("from", args.from), ("for", args.lasts)] {
+    let _ = write!(key, ", copies: {}, sample: {}, pace: {pace}", args.copies, args.sample);
+    for (name, time) in [("from", args.from), ("for", args.lasts)] {
         if let Some(time) = time {
-            let _ = write!(yaml, ", {key}: {}ms", time.as_millis());
+            let _ = write!(key, ", {name}: {}ms", time.as_millis());
         }
     }
-    let _ = writeln!(yaml, "}}\nseed: {}\nrepeat: {}\narms:", args.seed, args.repeat);
-    let none = ["none".to_owned()];
-    for policy in if args.policies.is_empty() { &none[..] } else { &args.policies[..] } {
-        // A name of the catalogue, or what a file would say of it.
-        let _ = writeln!(yaml, "  - {policy}");
-    }
-    read_text(&yaml, &args.trace.to_string_lossy(), &Changes::default())
+    Ok(key + "}")
 }
 
 /// A service that runs already.
@@ -88,13 +122,31 @@ fn on_service(args: &args::ReplayArgs, url: &str) -> CommandResult {
     };
     let recording = recording::read(&args.trace, pace, cut, args.lasts).map_err(Failure::usage)?;
     let plan = plan(args, url, &recording)?;
-    let (mut report, stop) = load::run(&plan, &RunOptions::default())?;
-    report.replayed = report.replayed.map(|replayed| replayed.of(recording.requests));
+    let experiment = on_service_experiment(args, &plan.target.url)?;
+    let share = args.share.shard.map(RunShare::of_users);
+    let request = LoadRequest {
+        experiment: &experiment,
+        options: RunOptions { begins: start(&args.share.start)?, ..RunOptions::default() },
+        flat_out: false,
+        out: args.out.as_deref().map(LoadFolder::At),
+        share: share.as_ref(),
+        recorded: share.is_none().then_some(recording.requests),
+    };
+    // Requests in flight are cut off by an interrupt.
+    let stop = StopSignal::listen_and_cut(restore).map_err(Failure::because)?;
+    let planned: Duration = plan.phases.iter().map(|phase| phase.duration).sum();
+    let finished = run_load(&request, plan, |_, _| {}, &stop.fresh_flag(), || stop.is_asked()).map_err(unsent)?;
     let how = format!(
         "{} sessions, {} requests, at {} times their speed",
         recording.sessions, recording.requests, args.speed
     );
-    report_on(&ReportedLoad { url, how: &how, flat_out: false, percentiles: &[] }, &plan, &report, args.output, &stop)
+    print_replay(
+        &ReportedLoad { url, how: &how, flat_out: false, percentiles: &[] },
+        &finished,
+        planned,
+        args.output,
+        &stop,
+    )
 }
 
 /// A place that is not known would be sent as it is, and every request would be wrong.

@@ -61,6 +61,8 @@ pub struct LoadRequest<'a> {
     pub out: Option<LoadFolder<'a>>,
     /// The part of the users that is sent from here; `None`: all of them.
     pub share: Option<&'a RunShare>,
+    /// Requests that the recording has, where one is replayed as a whole.
+    pub recorded: Option<u64>,
 }
 
 /// The folder of a load's results.
@@ -99,10 +101,9 @@ impl LoadRequest<'_> {
         seed_of(self.experiment, BLOCK)
     }
 
-    /// The plan of the load, to be sent to this target.
+    /// The whole plan of the load, to be sent to this target.
     pub fn plan(&self, target: Target) -> LoadPlan {
-        let plan = resolve::load_plan(self.experiment, self.arm(), &[], target, self.seed(), None);
-        LoadPlan { shard: self.share.map(|share| share.shard), ..plan }
+        resolve::load_plan(self.experiment, self.arm(), &[], target, self.seed(), None)
     }
 }
 
@@ -119,19 +120,19 @@ pub fn context(objective: LatencyObjective, flat_out: bool) -> gates::Context {
     gates::Context { objective, flat_out, kernel_backlog_declared: true, ..gates::Context::default() }
 }
 
-/// Sends it, from its first request to its verdict. `on_second` sees each second as it ends.
+/// Sends a plan, from its first request to its verdict. `on_second` sees each second as it ends.
 ///
 /// # Errors
 /// What made it impossible.
 pub fn run_load(
     request: &LoadRequest<'_>,
-    target: Target,
+    plan: LoadPlan,
     mut on_second: impl FnMut(&Window, &TimelineSecond),
     flag: &StopFlag,
     partial: impl FnOnce() -> bool,
 ) -> Result<FinishedLoad, RunFailure> {
     let (experiment, arm) = (request.experiment, request.arm());
-    let plan = request.plan(target);
+    let plan = LoadPlan { shard: request.share.map(|share| share.shard), ..plan };
     let mut saved = request.out.map(|out| Saved::create(out, request)).transpose()?;
     let seconds = Seconds::new(&arm.label, BLOCK, &plan);
     let mut recorder = ArmRecorder::new(arm, BLOCK, &plan, seconds, &[]);
@@ -182,7 +183,11 @@ pub fn run_load(
     let conditions = Conditions { neighbours, ..arm_metrics::conditions(&report) };
     let seen = Arm { conditions, ..Arm::default() };
     let ended = recorder.finish(report, seen);
-    let (mut found, report) = (ended.arm, ended.report);
+    let (mut found, mut report) = (ended.arm, ended.report);
+    if let (Some(replayed), Some(recorded)) = (report.replayed, request.recorded) {
+        report.replayed = Some(replayed.of(recorded));
+        found.replayed = report.replayed;
+    }
     let measures = experiment.measures_plan(None, false);
     let context = context(experiment.objective, request.flat_out);
     measures::fill_in(&mut found, &timeline, &measures);

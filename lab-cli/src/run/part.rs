@@ -40,6 +40,11 @@ pub struct UsersShare {
 }
 
 impl RunShare {
+    /// Users of a load on a service that runs already.
+    pub fn of_users(shard: Shard) -> Self {
+        Self { shard, of: ShareOf::Users(UsersShare::default()) }
+    }
+
     /// Users, where users are shared.
     pub fn users(&self) -> Option<&UsersShare> {
         match &self.of {

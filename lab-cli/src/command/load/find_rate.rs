@@ -190,6 +190,7 @@ impl Finder<'_> {
             flat_out: false,
             out: None,
             share: None,
+            recorded: None,
         };
         let mut trial = Trial::of(rate, &self.objective, least);
         let flag = self.stop.fresh_flag();
@@ -199,7 +200,7 @@ impl Finder<'_> {
                 ending.stop_now();
             }
         };
-        let finished = run_load(&request, self.target.clone(), on_second, &flag, || true)?;
+        let finished = run_load(&request, request.plan(self.target.clone()), on_second, &flag, || true)?;
         trial.ends();
         // A late request makes a response time longer: what is met in spite of that is met.
         let unsound =
@@ -224,12 +225,19 @@ impl Finder<'_> {
             Some(path) => Some(LoadFolder::At(path)),
             None => Some(LoadFolder::Named),
         };
-        let request =
-            LoadRequest { experiment: &experiment, options: self.options.clone(), flat_out: false, out, share: None };
+        let request = LoadRequest {
+            experiment: &experiment,
+            options: self.options.clone(),
+            flat_out: false,
+            out,
+            share: None,
+            recorded: None,
+        };
         let mut trial = Trial::of(rate, &self.objective, most);
         let on_second = |window: &measure::Window, _: &_| _ = trial.takes(window);
         let flag = self.stop.fresh_flag();
-        let finished = run_load(&request, self.target.clone(), on_second, &flag, || self.stop.is_asked())?;
+        let finished =
+            run_load(&request, request.plan(self.target.clone()), on_second, &flag, || self.stop.is_asked())?;
         trial.is_a_whole_run(&finished.summary);
         complain(&format!("confirmation: {}", trial.in_words(&self.objective)));
         Ok((finished, trial))

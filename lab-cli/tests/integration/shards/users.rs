@@ -11,7 +11,7 @@ use serde_json::json;
 use super::*;
 use crate::{
     load::service::{Behaves, Service, nobody},
-    program::lab_in,
+    program::{self, lab_in},
 };
 
 /// A server for each user.
@@ -211,5 +211,27 @@ fn one_part_starts_the_service_and_others_are_told_where_it_is() {
     let codes: Vec<&str> =
         arm["reasons"].as_array().expect("a list").iter().filter_map(|reason| reason["code"].as_str()).collect();
     assert!(!codes.iter().any(|code| ["LEDGER", "BOOKS", "JOBS", "SHARES", "SKEW"].contains(code)), "{codes:?}");
+    assert!(done(at, &["recheck", "whole"]).contains("all the same"));
+}
+
+#[test]
+fn sessions_of_a_recording_are_replayed_in_parts() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let at = scratch.path();
+    let service = Service::start(Behaves::Well);
+    let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/../traces/small/generated.jsonl.zst");
+    let url = format!("{}{{action}}?id={{object}}", service.url());
+    let replay = ["replay", trace, "--target", &url, "--speed", "100"];
+    for part in ["1/2", "2/2"] {
+        let out = format!("part-{}", &part[..1]);
+        ran(at, &[&replay[..], &["--shard", part, "--out", &out]].concat());
+    }
+    let alone = program::printed(&ran(at, &[&replay[..], &["--output", "json"]].concat()));
+    let (code, said) = merged(at, &["part-1", "part-2"], &[]);
+    // One after the other: no clock is wrong, and they were no one load.
+    assert!(code == Some(3) && said.contains("SKEW"), "{said}");
+    let whole = json(&at.join("whole/summary.json"))["arms"][0].clone();
+    assert_eq!(whole["phases"][0]["sent"], alone["sent"], "{said}");
+    assert!(whole["parts"][1]["sent"].as_u64().is_some_and(|sent| sent > 0));
     assert!(done(at, &["recheck", "whole"]).contains("all the same"));
 }
