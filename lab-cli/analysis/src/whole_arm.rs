@@ -67,6 +67,7 @@ pub(crate) fn whole_arm(
     let (mut arm, report) = merged.arm(model, seconds).map_err(FolderError::senseless(&file))?;
     let report = report.ok_or_else(|| FolderError::senseless(&file)("it has no part"))?;
     arm.parts = summaries(&found);
+    arm.touches.extend(found.iter().flat_map(|part| part.arm.touches.iter().cloned()));
     let of_parts: Vec<(Shard, &Arm)> = found.iter().map(|part| (part.shard, &part.arm)).collect();
     gates::stamp_whole(&mut arm, &kept.context, &of_parts);
     Ok(WholeArm { arm, report })

@@ -1,5 +1,6 @@
 //! Parts of a run, sweep and suite, put together: what one machine would have had, and nothing else.
 
+mod namespaces;
 mod users;
 
 use std::{fs, path::Path};

@@ -116,3 +116,51 @@ fn busier(a: GeneratorSecond, b: GeneratorSecond) -> GeneratorSecond {
         memory_mb: a.memory_mb.into_iter().chain(b.memory_mb).reduce(f64::max),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn second(second: u32, served: u64, mean_ms: f64) -> TimelineSecond {
+        let group = Group { planned: served + 1, served, mean_ms: Some(mean_ms), ..Group::default() };
+        TimelineSecond {
+            second,
+            served,
+            planned: served + 1,
+            users_by_state: [("thinking".to_owned(), 2)].into(),
+            by_type: [("page".to_owned(), group)].into(),
+            p50_ms: Some(1.0),
+            reported: if second == 1 {
+                [("users/page".to_owned(), ReportedTimes::default())].into()
+            } else {
+                BTreeMap::new()
+            },
+            ..TimelineSecond::default()
+        }
+    }
+
+    #[test]
+    fn counts_add_up_and_percentiles_are_those_of_all_times() {
+        let log = |second: u32, times: &[[u64; 2]]| {
+            let times = SecondTimes { response: times.to_vec(), ..SecondTimes::default() };
+            interval_log::whole(seconds_log::lines(second.into(), &times).expect("lines")).expect("a log")
+        };
+        // In the first second ten times of 1 ms, and thirty of 3 ms; in the second one twenty of 2 ms.
+        let logs = [log(0, &[[1000, 10]]), log(0, &[[3000, 30]]), log(1, &[[2000, 20]])];
+        let found = times(&logs).expect("logs");
+        let whole = seconds(vec![vec![second(0, 10, 1.0), second(1, 20, 2.0)], vec![second(0, 30, 3.0)]], &found);
+        let [first, last] = &whole[..] else { panic!("{whole:?}") };
+        assert_eq!((first.served, first.planned, first.users_by_state["thinking"]), (40, 42, 4));
+        assert_eq!(first.p50_ms, Some(3.001), "the upper end of its bucket, and no mean of 1 and 3");
+        assert_eq!(first.by_type["page"].mean_ms, Some(2.5), "(10 * 1 + 30 * 3) / 40");
+        assert_eq!((last.served, last.p50_ms), (20, Some(2.0)));
+        let reported = &last.reported["users"];
+        assert_eq!(
+            (reported.count, reported.p50_ms, last.reported.len()),
+            (60, Some(2.0), 1),
+            "10 of 1 ms, 20 of 2, 30 of 3"
+        );
+        assert_eq!(times(&[super::log(&found).expect("a log")]), Ok(found));
+        assert!(times(&[b"no log".to_vec()]).is_err());
+    }
+}

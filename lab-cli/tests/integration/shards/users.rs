@@ -93,11 +93,11 @@ fn users_who_meet_at_a_service_are_not_shared_in_virtual_time() {
 }
 
 /// A moment so far from now, as `--start-at` takes it.
-fn after(time: Duration) -> String {
+pub fn after(time: Duration) -> String {
     jiff::Timestamp::try_from(SystemTime::now() + time).expect("a moment").to_string()
 }
 
-fn ended(mut child: Child) {
+pub fn ended(mut child: Child) {
     assert!(child.wait().expect("it ends").code().is_some_and(|code| matches!(code, 0 | 3)));
 }
 
