@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use measure::{Report, ReportRecord, Shard};
+use measure::{RecordSum, Report, Shard};
 use traces::UserModel;
 
 use crate::{
@@ -46,7 +46,7 @@ pub(crate) fn whole_arm(
     seconds: &[TimelineSecond],
 ) -> Result<WholeArm, FolderError> {
     let (label, block) = (kept.seen.shown_name(), kept.seen.block);
-    let (mut found, mut records) = (Vec::new(), Vec::new());
+    let (mut found, mut sum) = (Vec::new(), RecordSum::default());
     for number in 1..=kept.parts {
         let shard =
             Shard::new(number, kept.parts).ok_or_else(|| FolderError::senseless(folder)("its number of parts"))?;
@@ -59,10 +59,12 @@ pub(crate) fn whole_arm(
         let (arm, _) = part.arm(model, &[]).map_err(FolderError::senseless(&path))?;
         let facts = part.part.clone();
         found.push(PartFound { shard, wrong: wrong(facts.as_ref().zip(arm.part), shard, plan, lab), facts, arm });
-        records.extend(part.measured);
+        if let Some(measured) = &part.measured {
+            sum.add(measured).map_err(FolderError::senseless(&path))?;
+        }
     }
     let file = folder.join(record::file_name(label, block));
-    let measured = ReportRecord::merged_some(&records).map_err(FolderError::senseless(&file))?;
+    let measured = sum.of_those_added().map_err(FolderError::senseless(&file))?;
     let merged = ArmRecord { measured: Some(measured), ..kept.clone() };
     let (mut arm, report) = merged.arm(model, seconds).map_err(FolderError::senseless(&file))?;
     let report = report.ok_or_else(|| FolderError::senseless(&file)("it has no part"))?;

@@ -2,12 +2,10 @@
 
 use std::time::Duration;
 
-use hdrhistogram::{
-    Histogram,
-    serialization::{Serializer, V2Serializer},
-};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::buckets::Buckets;
 
 /// Times of one kind: whole microseconds, three significant digits, from 1 us to a bound. A longer time is stored as
 /// the bound and counted in [`saturated`](Self::saturated).
@@ -17,8 +15,8 @@ use serde::{Deserialize, Serialize};
 /// number is a lower bound. Treating a censored time as an answer at that time gives exactly this bound.
 #[derive(Debug, Clone)]
 pub struct Distribution {
-    known: Histogram<u32>,
-    censored: Option<Histogram<u32>>,
+    known: Buckets,
+    censored: Option<Buckets>,
     pub(super) most: u64,
     pub(super) total_us: u64,
     pub(super) longest_us: u64,
@@ -30,7 +28,7 @@ impl Distribution {
     #[must_use]
     pub fn new(most: Duration) -> Self {
         let most = micros(most).max(2);
-        Self { known: histogram(), censored: None, most, total_us: 0, longest_us: 0, saturated: 0 }
+        Self { known: Buckets::default(), censored: None, most, total_us: 0, longest_us: 0, saturated: 0 }
     }
 
     /// Adds a time.
@@ -38,13 +36,13 @@ impl Distribution {
         let time = self.bounded(time);
         self.total_us += time;
         self.longest_us = self.longest_us.max(time);
-        record(&mut self.known, time);
+        self.known.record(time);
     }
 
     /// Adds a censored time, which is longer than `waited`.
     pub fn record_censored(&mut self, waited: Duration) {
         let waited = self.bounded(waited);
-        record(self.censored.get_or_insert_with(histogram), waited);
+        self.censored.get_or_insert_default().record(waited);
     }
 
     /// Adds all times of another distribution.
@@ -53,9 +51,9 @@ impl Distribution {
         self.total_us += other.total_us;
         self.longest_us = self.longest_us.max(other.longest_us);
         self.saturated += other.saturated;
-        merge(&mut self.known, &other.known);
+        self.known.add(&other.known);
         if let Some(censored) = &other.censored {
-            merge(self.censored.get_or_insert_with(histogram), censored);
+            self.censored.get_or_insert_default().add(censored);
         }
     }
 
@@ -63,7 +61,7 @@ impl Distribution {
     pub(super) fn add_known(&mut self, other: &Self) {
         self.total_us += other.total_us;
         self.longest_us = self.longest_us.max(other.longest_us);
-        merge(&mut self.known, &other.known);
+        self.known.add(&other.known);
     }
 
     /// Removes all samples and keeps the memory.
@@ -86,7 +84,7 @@ impl Distribution {
     /// The number of censored times, of which only a lower bound is known.
     #[must_use]
     pub fn censored(&self) -> u64 {
-        self.censored.as_ref().map_or(0, Histogram::len)
+        self.censored.as_ref().map_or(0, Buckets::len)
     }
 
     /// The number of times over the bound: a run with any is invalid.
@@ -108,9 +106,7 @@ impl Distribution {
         if self.count() < 2 {
             return None;
         }
-        let logs = || {
-            self.known.iter_recorded().map(|v| (libm::log(v.value_iterated_to() as f64), f64::from(v.count_at_value())))
-        };
+        let logs = || self.known.iter().map(|(micros, times)| (libm::log(micros as f64), times as f64));
         let mean = logs().map(|(log, n)| log * n).sum::<f64>() / count;
         let squares: f64 = logs().map(|(log, n)| (log - mean) * (log - mean) * n).sum();
         Some(libm::sqrt(squares / (count - 1.0)))
@@ -131,24 +127,23 @@ impl Distribution {
         }
         // A bucket's upper end may be over the longest time in it.
         let at = |value: u64| Percentile::At(ms(value.min(self.longest_us)));
-        let Some(censored) = self.censored.as_ref().filter(|censored| !censored.is_empty()) else {
+        let Some(censored) = self.censored.as_ref().filter(|censored| censored.len() > 0) else {
             return at(self.known.value_at_percentile(p));
         };
         let mut all = self.known.clone();
-        merge(&mut all, censored);
+        all.add(censored);
         let value = all.value_at_percentile(p);
-        let hidden = censored.count_between(0, value) > 0;
-        if hidden { Percentile::AtLeast(ms(all.lowest_equivalent(value))) } else { at(value) }
+        if censored.has_until(value) { Percentile::AtLeast(ms(all.lowest(value))) } else { at(value) }
     }
 
     /// The known time with this rank, from 1, in milliseconds; `None` if there are not so many.
     fn of_rank(&self, rank: u64) -> Option<f64> {
         let mut so_far = 0;
-        let found = self.known.iter_recorded().find(|value| {
-            so_far += u64::from(value.count_at_value());
+        let found = self.known.iter().find(|(_, times)| {
+            so_far += times;
             so_far >= rank
         });
-        Some(ms(self.known.highest_equivalent(found?.value_iterated_to()).min(self.longest_us)))
+        Some(ms(found?.0.min(self.longest_us)))
     }
 
     /// The percentiles that every table shows.
@@ -181,7 +176,7 @@ impl Distribution {
     /// # Errors
     /// If the histogram cannot be encoded.
     pub fn known_as_v2(&self) -> Result<Vec<u8>, String> {
-        as_v2(&self.known)
+        self.known.as_v2()
     }
 
     /// The censored times, in microseconds, as HdrHistogram's V2 bytes; `None` if there are none.
@@ -189,32 +184,25 @@ impl Distribution {
     /// # Errors
     /// If the histogram cannot be encoded.
     pub fn censored_as_v2(&self) -> Result<Option<Vec<u8>>, String> {
-        self.censored.as_ref().filter(|h| !h.is_empty()).map(as_v2).transpose()
+        self.censored.as_ref().filter(|censored| censored.len() > 0).map(Buckets::as_v2).transpose()
     }
 
     /// The buckets of the known and of the censored times: the smallest microsecond of each, and the number of times in
     /// it.
     pub(super) fn buckets(&self) -> [Vec<[u64; 2]>; 2] {
-        let of = |histogram: &Histogram<u32>| {
-            let recorded = histogram.iter_recorded();
-            recorded
-                .map(|v| [histogram.lowest_equivalent(v.value_iterated_to()), u64::from(v.count_at_value())])
-                .collect()
-        };
+        let of = |buckets: &Buckets| buckets.iter().map(|(micros, times)| [buckets.lowest(micros), times]).collect();
         [of(&self.known), self.censored.as_ref().map(of).unwrap_or_default()]
     }
 
-    /// The distribution with these buckets; `None` if a bucket has a larger count than it can hold.
-    pub(super) fn of_buckets(most: u64, [known, censored]: [&[[u64; 2]]; 2]) -> Option<Self> {
-        let filled = |buckets: &[[u64; 2]]| {
-            let mut histogram = histogram();
-            for &[value, count] in buckets {
-                histogram.record_n(value, u32::try_from(count).ok()?).ok()?;
-            }
-            Some(histogram)
+    /// The distribution with these buckets.
+    pub(super) fn of_buckets(most: u64, [known, censored]: [&[[u64; 2]]; 2]) -> Self {
+        let filled = |counts: &[[u64; 2]]| {
+            let mut buckets = Buckets::default();
+            counts.iter().for_each(|&[micros, times]| buckets.record_n(micros, times));
+            buckets
         };
-        let censored = if censored.is_empty() { None } else { Some(filled(censored)?) };
-        Some(Self { known: filled(known)?, censored, most, total_us: 0, longest_us: 0, saturated: 0 })
+        let censored = (!censored.is_empty()).then(|| filled(censored));
+        Self { known: filled(known), censored, most, total_us: 0, longest_us: 0, saturated: 0 }
     }
 
     /// The same, with the upper end of its last bucket for the longest time.
@@ -351,26 +339,6 @@ pub fn least_samples(p: f64) -> u64 {
     // Away from the median the smaller of the two powers is negligible; at the median they are equal, and 6 samples are
     // needed.
     n.max(6)
-}
-
-fn histogram() -> Histogram<u32> {
-    let mut histogram = Histogram::new(3).expect("three digits are allowed");
-    histogram.auto(true);
-    histogram
-}
-
-fn record(histogram: &mut Histogram<u32>, micros: u64) {
-    histogram.record(micros).expect("a histogram that resizes itself takes every value");
-}
-
-fn merge(into: &mut Histogram<u32>, from: &Histogram<u32>) {
-    into.add(from).expect("a histogram that resizes itself takes every value");
-}
-
-fn as_v2(histogram: &Histogram<u32>) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    V2Serializer::new().serialize(histogram, &mut bytes).map_err(|e| format!("a histogram cannot be written: {e}"))?;
-    Ok(bytes)
 }
 
 pub(super) fn micros(time: Duration) -> u64 {

@@ -10,6 +10,7 @@
 #![warn(missing_docs)]
 
 mod background;
+mod buckets;
 mod cell;
 mod distribution;
 mod groups;
@@ -43,6 +44,7 @@ pub use groups::Group;
 pub use health::{ClockReport, Health, Stall, StallCause, WAKE_UP};
 pub use ledger::{Fate, Ledger};
 pub use measured::Measured;
+pub use merge::RecordSum;
 pub use numbers::Numbers;
 pub use plan::{Intent, RecorderPhase, RecorderPlan};
 pub use record::{CellRecord, PhaseRecord, RecordError, ReportRecord, TimesRecord, UndelayedRecord};

@@ -3,6 +3,8 @@
 //!
 //! The state of generators is no sum: each part is judged by its own. The whole has what bounds all of them.
 
+use std::collections::BTreeSet;
+
 use super::{
     Health, LastSecond, Offered, RecordError, Replayed, Report, ReportRecord, Shard, TransitionCount,
     raw::{Raw, RawPhase},
@@ -15,44 +17,100 @@ impl ReportRecord {
     /// # Errors
     /// A part is missing or there twice, or they are parts of different plans.
     pub fn merged(parts: &[Self]) -> Result<Self, RecordError> {
-        let mut shards: Vec<Shard> = parts.iter().filter_map(|part| part.shard).collect();
-        shards.sort();
-        let of = parts.len() as u32;
-        if !shards.into_iter().map(Some).eq((1..=of).map(|number| Shard::new(number, of))) {
-            return Err(wrong("they are not each part of one plan once"));
-        }
-        Self::merged_some(parts)
+        let mut parts: Vec<&Self> = parts.iter().collect();
+        parts.sort_by_key(|part| part.shard);
+        let mut sum = RecordSum::default();
+        parts.into_iter().try_for_each(|part| sum.add(part))?;
+        sum.whole()
     }
+}
 
-    /// The record of those parts that there are, where some may be missing.
+/// Records of parts, added one after another, so that memory is that of the whole and of one part. After an error it is of no use.
+///
+/// The order counts only for lists without one: transitions stand as they were first seen, and faults part by part.
+#[derive(Debug, Default)]
+pub struct RecordSum {
+    parts: BTreeSet<Shard>,
+    sum: Option<Sum>,
+}
+
+#[derive(Debug)]
+struct Sum {
+    raw: Raw,
+    seconds: f64,
+    /// Means are areas over a time; areas, in whole nanoseconds, add up.
+    in_flight_area: f64,
+    health: Health,
+    transitions: Vec<TransitionCount>,
+    offered: Vec<Offered>,
+    replayed: Option<Replayed>,
+    faults: Vec<String>,
+    in_parts: BTreeSet<String>,
+}
+
+impl RecordSum {
+    /// Adds a part.
     ///
     /// # Errors
-    /// There is none, or they are parts of different plans.
-    pub fn merged_some(parts: &[Self]) -> Result<Self, RecordError> {
-        let parts: Vec<(Shard, &Self)> = parts.iter().filter_map(|part| Some((part.shard?, part))).collect();
-        let [(_, first), ..] = parts[..] else { return Err(wrong("there is no part of it")) };
-        let (mut whole, mut seconds, mut area) = (None, 0.0_f64, 0.0);
-        for (shard, part) in &parts {
-            let raw = of_whole(part.raw()?, *shard)?;
-            seconds = seconds.max(part.seconds);
-            // A mean is an area over a time: areas, in whole nanoseconds, add up.
-            area += libm::round(part.mean_in_flight * part.seconds * 1e9);
-            whole = match whole {
-                None => Some(raw),
-                Some(whole) => Some(sum(whole, raw)?),
-            };
+    /// It was added before, belongs to another plan, or has impossible values.
+    pub fn add(&mut self, part: &ReportRecord) -> Result<(), RecordError> {
+        let shard = part.shard.ok_or_else(|| wrong("it is no part of a plan"))?;
+        let of_one_plan = self.parts.first().is_none_or(|first| first.of() == shard.of());
+        if !of_one_plan || !self.parts.insert(shard) {
+            return Err(wrong("they are not each part of one plan once"));
         }
-        let raw = whole.ok_or_else(|| wrong("there is no part of it"))?;
-        let mean_in_flight = if seconds > 0.0 { area / 1e9 / seconds } else { 0.0 };
-        let health = health(parts.iter().map(|(_, part)| &part.health));
-        let mut report = Report::of(raw, seconds, health, mean_in_flight);
-        for (shard, part) in &parts {
-            add_transitions(&mut report.transitions, &part.transitions);
-            add_offered(&mut report.offered, &part.offered);
-            report.replayed = replayed(report.replayed, part.replayed);
-            report.faults.extend(part.faults.iter().map(|fault| format!("part {shard}: {fault}")));
+        let raw = of_whole(part.raw()?, shard)?;
+        let area = libm::round(part.mean_in_flight * part.seconds * 1e9);
+        let faults = part.faults.iter().map(|fault| format!("part {shard}: {fault}"));
+        let Some(sum) = &mut self.sum else {
+            let in_parts = part.phases.iter().filter(|phase| phase.in_parts).map(|phase| phase.name.clone());
+            self.sum = Some(Sum {
+                raw,
+                seconds: part.seconds,
+                in_flight_area: area,
+                health: add_health(&Health::default(), &part.health),
+                transitions: part.transitions.clone(),
+                offered: part.offered.clone(),
+                replayed: part.replayed,
+                faults: faults.collect(),
+                in_parts: in_parts.collect(),
+            });
+            return Ok(());
+        };
+        add_raw(&mut sum.raw, raw)?;
+        sum.seconds = sum.seconds.max(part.seconds);
+        sum.in_flight_area += area;
+        sum.health = add_health(&sum.health, &part.health);
+        add_transitions(&mut sum.transitions, &part.transitions);
+        add_offered(&mut sum.offered, &part.offered);
+        sum.replayed = replayed(sum.replayed, part.replayed);
+        sum.faults.extend(faults);
+        Ok(())
+    }
+
+    /// The record of the whole.
+    ///
+    /// # Errors
+    /// Not all parts were added.
+    pub fn whole(self) -> Result<ReportRecord, RecordError> {
+        let of = self.parts.first().map_or(0, |first| first.of());
+        if self.parts.len() != of as usize {
+            return Err(wrong(&format!("{} of {of} parts are there", self.parts.len())));
         }
-        Ok(report.record(|name| first.phases.iter().any(|phase| phase.in_parts && phase.name == name)))
+        self.of_those_added()
+    }
+
+    /// The record of the parts that were added, where some are missing.
+    ///
+    /// # Errors
+    /// None was.
+    pub fn of_those_added(self) -> Result<ReportRecord, RecordError> {
+        let sum = self.sum.ok_or_else(|| wrong("there is no part of it"))?;
+        let Sum { raw, seconds, in_flight_area, health, transitions, offered, replayed, faults, in_parts } = sum;
+        let mean_in_flight = if seconds > 0.0 { in_flight_area / 1e9 / seconds } else { 0.0 };
+        let report = Report::of(raw, seconds, health, mean_in_flight);
+        let report = Report { transitions, offered, replayed, faults: [report.faults, faults].concat(), ..report };
+        Ok(report.record(|name| in_parts.contains(name)))
     }
 }
 
@@ -77,9 +135,9 @@ fn of_whole(mut part: Raw, shard: Shard) -> Result<Raw, RecordError> {
     Ok(part)
 }
 
-fn sum(mut whole: Raw, part: Raw) -> Result<Raw, RecordError> {
+fn add_raw(whole: &mut Raw, part: Raw) -> Result<(), RecordError> {
     let of = |raw: &Raw| (raw.kinds.clone(), raw.classes.clone(), raw.objective, raw.most, raw.phases.len());
-    if of(&whole) != of(&part) {
+    if of(whole) != of(&part) {
         return Err(wrong("its parts have other phases, types, classes or objectives"));
     }
     for (phase, other) in whole.phases.iter_mut().zip(&part.phases) {
@@ -98,7 +156,7 @@ fn sum(mut whole: Raw, part: Raw) -> Result<Raw, RecordError> {
         .last_second
         .zip(part.last_second)
         .map(|(a, b)| LastSecond { planned: a.planned + b.planned, sent: a.sent + b.sent });
-    Ok(whole)
+    Ok(())
 }
 
 fn add_phase(phase: &mut RawPhase, other: &RawPhase) -> Result<(), RecordError> {
@@ -160,8 +218,8 @@ fn add_offered(sum: &mut Vec<Offered>, more: &[Offered]) {
 }
 
 /// Sums of what each generator used, and the largest of what does not add up. Stalls are each generator's own.
-fn health<'a>(parts: impl Iterator<Item = &'a Health>) -> Health {
-    parts.fold(Health::default(), |sum, part| Health {
+fn add_health(sum: &Health, part: &Health) -> Health {
+    Health {
         wall: sum.wall.max(part.wall),
         process_cpu: sum.process_cpu + part.process_cpu,
         sender_cpu: sum.sender_cpu + part.sender_cpu,
@@ -187,5 +245,8 @@ fn health<'a>(parts: impl Iterator<Item = &'a Health>) -> Health {
         resident_peak: sum.resident_peak.max(part.resident_peak),
         major_faults: sum.major_faults + part.major_faults,
         clocks: if part.clocks.drift_ppm > sum.clocks.drift_ppm { part.clocks } else { sum.clocks },
-    })
+    }
 }
+
+#[cfg(test)]
+mod tests;

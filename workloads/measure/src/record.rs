@@ -358,8 +358,10 @@ fn distribution(times: &TimesRecord, most_us: u64) -> Result<Distribution, Recor
     if times.known.iter().chain(&times.censored).any(|[value, _]| *value > MOST_MICROS) {
         return Err(wrong("it has a time of days"));
     }
-    let distribution = Distribution::of_buckets(most_us.max(2), [&times.known, &times.censored]);
-    let mut distribution = distribution.ok_or_else(|| wrong("a bucket holds more than can be counted"))?;
+    if times.known.iter().chain(&times.censored).any(|[_, count]| *count > MOST_REQUESTS) {
+        return Err(wrong("a bucket holds more than can be counted"));
+    }
+    let mut distribution = Distribution::of_buckets(most_us.max(2), [&times.known, &times.censored]);
     distribution.total_us = times.total_us;
     distribution.longest_us = times.longest_us;
     distribution.saturated = times.saturated;

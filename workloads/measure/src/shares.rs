@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The largest number of users of a phase that are counted separately: 8 MiB.
-const MOST: usize = 1 << 20;
+/// The largest number of users of a phase that are counted separately: 32 MiB where there are so many.
+const MOST: usize = 1 << 22;
 /// Users are numbered in order of arrival, so the users of a phase begin near the first that it sees. The table begins
 /// at a multiple of this.
 const BLOCK: u64 = 1024;
