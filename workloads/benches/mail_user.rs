@@ -11,6 +11,7 @@ use std::{
 
 use controllers::{Class, Timestamp};
 use workloads::{
+    Schedule,
     mail::{MailCrowd, MailUser, arashi},
     persona::{Answer, Draws, Move, Persona as _, Reply, Stay},
     plan::{Account, MailUsers},
@@ -31,6 +32,7 @@ fn main() {
     println!("CPU per page         {:?} (median of {ROUNDS})", each[each.len() / 2]);
     println!("size of the machine  {} bytes", size_of::<MailUser>());
     println!("memory per user      {} bytes (of {USERS}, two pages into their sessions)", memory(&crowd, &pages));
+    walk_a_part();
 }
 
 fn crowd() -> MailCrowd {
@@ -105,6 +107,23 @@ fn memory(crowd: &MailCrowd, pages: &[Response]) -> u64 {
     let after = resident();
     black_box(&users);
     after.saturating_sub(before) / u64::from(USERS)
+}
+
+/// One of a thousand parts of a plan for ten million users: each walks the arrivals of all, for numbers, keys and accounts of its own.
+fn walk_a_part() {
+    const ALL: u32 = 10_000_000;
+    let mut plan = workloads::testing::url_plan(&[("jump", 3600, ALL), ("fall", 60, 0)]);
+    plan.shard = Some("1/1000".parse().expect("a part"));
+    let (before, began) = (resident(), Instant::now());
+    let (mut schedule, mut events, mut most) = (Schedule::new(&plan), 0_u32, 0);
+    for _ in &mut schedule {
+        events += 1;
+        if events % 1000 == 0 {
+            most = most.max(resident());
+        }
+    }
+    let (took, memory) = (began.elapsed(), most.saturating_sub(before) / 1_000_000);
+    println!("walk of {ALL} users  {:?} each to come and to go, {memory} MB, {events} events of its own", took / ALL);
 }
 
 /// Resident memory in bytes.

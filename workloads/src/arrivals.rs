@@ -4,7 +4,11 @@ use std::time::Duration;
 
 use controllers::{Random, Seeded, Timestamp, seed_for};
 
-use crate::{bursts::Bursts, plan::ArrivalLaw, rate_path::RatePath};
+use crate::{
+    bursts::Bursts,
+    plan::{ArrivalLaw, step_gap::STEP_GAP},
+    rate_path::RatePath,
+};
 
 /// Open arrivals within one phase, at a rate that changes.
 ///
@@ -84,6 +88,7 @@ pub struct Crossings {
     done: u64,
     begins: Timestamp,
     lasts: Duration,
+    gap: Duration,
 }
 
 impl Crossings {
@@ -91,6 +96,7 @@ impl Crossings {
     #[must_use]
     pub fn new(now: u64, from: u64, to: u64, begins: Timestamp, lasts: Duration) -> Self {
         Self {
+            gap: STEP_GAP,
             jump_down: now.saturating_sub(from),
             jump_up: from.saturating_sub(now),
             ramp_down: from.saturating_sub(to),
@@ -99,6 +105,12 @@ impl Crossings {
             begins,
             lasts,
         }
+    }
+
+    /// The same with arrivals of the jump this far apart, or closer where the phase is too short for that.
+    #[must_use]
+    pub fn spaced(self, gap: Duration) -> Self {
+        Self { gap, ..self }
     }
 
     /// Only the departures.
@@ -118,12 +130,12 @@ impl Crossings {
     pub fn peek(&self) -> Option<Timestamp> {
         let jump = self.jump_down + self.jump_up;
         if self.done < jump {
-            return Some(self.begins + self.step_gap() * u32::try_from(self.done).unwrap_or(u32::MAX));
+            return Some(self.begins + self.step_gap() * few(self.done));
         }
         let ramp = self.ramp_down + self.ramp_up;
         let done = self.done - jump;
         let share = (done as f64 + 0.5) / ramp as f64;
-        let step_over = self.begins + self.step_gap() * u32::try_from(jump).unwrap_or(u32::MAX);
+        let step_over = self.begins + self.step_gap() * few(jump);
         (done < ramp).then(|| (self.begins + self.lasts.mul_f64(share)).max(step_over))
     }
 
@@ -131,14 +143,13 @@ impl Crossings {
         if self.jump_up == 0 {
             return Duration::ZERO; // a departure costs nothing, and happens at once
         }
-        STEP_GAP.min(self.lasts / u32::try_from(self.jump_up).unwrap_or(u32::MAX))
+        self.gap.min(self.lasts / few(self.jump_up))
     }
 }
 
-/// The time between two arrivals of an upward jump: a thousand users arrive within a tenth of a second. No generator
-/// can begin a thousand connections at one moment: planned for one moment, most would be late, and would be counted as
-/// the generator's lateness.
-pub const STEP_GAP: Duration = Duration::from_micros(100);
+fn few(users: u64) -> u32 {
+    u32::try_from(users).unwrap_or(u32::MAX)
+}
 
 impl Iterator for Crossings {
     type Item = Timestamp;
@@ -241,5 +252,18 @@ mod tests {
         let down_then_up = Crossings::new(4, 2, 3, Timestamp::from_secs(1), Duration::from_secs(4));
         assert_eq!(millis(down_then_up.leaving()), [1000, 1000]);
         assert_eq!(millis(down_then_up.arriving()), [3000]);
+    }
+
+    #[test]
+    fn a_jump_is_spaced_and_the_line_goes_on_from_its_end() {
+        // From 1 to 4 users at once, then on to 6 in 4 s: half of the line's two is passed after 1 s, half of the second after 3 s.
+        let jump = |gap| Crossings::new(1, 4, 6, Timestamp::from_secs(1), Duration::from_secs(4)).spaced(gap);
+        assert_eq!(millis(jump(Duration::from_millis(200)).arriving()), [1000, 1200, 1400, 2000, 4000]);
+        assert_eq!(millis(jump(Duration::ZERO).arriving()), [1000, 1000, 1000, 2000, 4000]);
+        // Three take 1.5 s, and nobody of the line comes before them.
+        assert_eq!(millis(jump(Duration::from_millis(500)).arriving()), [1000, 1500, 2000, 2500, 4000]);
+        // No more than the phase has: 4 s for the three, the line then at its end.
+        assert_eq!(millis(jump(Duration::from_secs(9)).arriving()), [1000, 2333, 3667, 5000, 5000]);
+        assert_eq!(millis(Crossings::new(9, 7, 7, Timestamp::ZERO, Duration::from_secs(4)).leaving()), [0, 0]);
     }
 }

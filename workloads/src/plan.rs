@@ -5,6 +5,7 @@ mod check;
 mod client;
 mod measured;
 mod script;
+pub mod step_gap;
 mod task_list;
 mod transport;
 mod users;
@@ -62,6 +63,9 @@ pub struct LoadPlan {
     pub class_objectives: BTreeMap<Class, Duration>,
     /// The longest time after the last phase to wait for requests in flight.
     pub drain: Duration,
+    /// The time between two arrivals where the number of closed users jumps; shorter where the phase is too short for it.
+    #[serde(default = "step_gap::usual", skip_serializing_if = "step_gap::is_usual")]
+    pub step_gap: Duration,
     /// Source addresses are spread over this many of 127.0.0.0/8 (loopback targets only); 1: no spreading.
     pub sources: u32,
     /// The client-side policy; `None`: users send without asking one.
@@ -89,6 +93,7 @@ impl LoadPlan {
             objective: Duration::from_secs(1),
             class_objectives: BTreeMap::new(),
             drain: Duration::from_secs(10),
+            step_gap: step_gap::STEP_GAP,
             sources: 1,
             client: None,
             redraw: false,

@@ -1,9 +1,14 @@
 //! Arrivals and departures of users, planned from the seed before the run.
 
 mod event;
+mod present;
 mod recorded;
 
-use std::{cmp::Reverse, collections::BTreeMap, collections::BinaryHeap};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BinaryHeap},
+    time::Duration,
+};
 
 use controllers::{Class, Timestamp, seed_for};
 use measure::Shard;
@@ -15,6 +20,7 @@ use crate::{
     persona::Stay,
     plan::{Load, LoadPlan, Phase},
 };
+use present::Present;
 use recorded::Recorded;
 
 pub use event::{Arrival, ScheduleChange, ScheduledEvent};
@@ -66,7 +72,8 @@ impl Ahead {
 type GroupKey = (Option<BackgroundRole>, Class);
 
 /// The planned events of a run in order of time, made one at a time: memory is bounded by the number of closed users
-/// present at once. Two schedules of one plan are equal. That of a part of the plan has the events of the whole, in their order, but for
+/// present at once, and is far less where they came in a row. Two schedules of one plan are equal. That of a part of the plan has the
+/// events of the whole, in their order, but for
 /// users of other parts: numbers, keys and accounts are those of the whole.
 ///
 /// Closed users of a class arrive and leave as the sum of that class's loads demands, last in, first out. Within a
@@ -76,6 +83,7 @@ type GroupKey = (Option<BackgroundRole>, Class);
 pub struct Schedule {
     seed: u64,
     shard: Option<Shard>,
+    step_gap: Duration,
     phases: std::iter::Enumerate<std::vec::IntoIter<Phase>>,
     phase_ends: Timestamp,
     streams: Vec<Stream>,
@@ -84,13 +92,6 @@ pub struct Schedule {
     slots: u32,
     users: u64,
     over: bool,
-}
-
-/// Closed users of a class, in order of arrival.
-#[derive(Debug, Clone, Default)]
-struct Present {
-    users: Vec<(u64, u32)>,
-    ever: u64,
 }
 
 /// One stream of events within the current phase.
@@ -115,6 +116,7 @@ impl Schedule {
         Self {
             seed: plan.seed,
             shard: plan.shard,
+            step_gap: plan.step_gap,
             phases: plan.phases.clone().into_iter().enumerate(),
             phase_ends: Timestamp::ZERO,
             streams: Vec::new(),
@@ -164,8 +166,8 @@ impl Schedule {
         let mut kinds = Vec::new();
         let mut arriving = Vec::new();
         for (of, (from, to)) in closed {
-            let now = self.present.entry(of).or_default().users.len() as u64;
-            let change = Crossings::new(now, from, to, begins, phase.duration);
+            let now = self.present.entry(of).or_default().len();
+            let change = Crossings::new(now, from, to, begins, phase.duration).spaced(self.step_gap);
             kinds.push(StreamKind::Leaving { of, when: change.leaving() });
             arriving.push(StreamKind::Arriving { of, when: change.arriving() });
         }
@@ -181,7 +183,7 @@ impl Schedule {
         let what = match &mut stream.kind {
             StreamKind::Leaving { of, when } => {
                 when.next();
-                let left = self.present.get_mut(of).and_then(|present| present.users.pop());
+                let left = self.present.get_mut(of).and_then(Present::pop);
                 left.map(|(user, slot)| {
                     // Only users have accounts.
                     if of.0.is_none() {
@@ -209,8 +211,7 @@ impl Schedule {
                 let present = self.present.entry(*of).or_default();
                 let who = role.map_or_else(|| "user".to_owned(), |role| format!("{role:?}"));
                 let key = seed_for(present.ever, &format!("{who} of class {}", class.0));
-                present.ever += 1;
-                present.users.push((user, slot));
+                present.push(user, slot);
                 Some(ScheduleChange::Arrive(Arrival {
                     user,
                     key,

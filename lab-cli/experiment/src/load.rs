@@ -21,7 +21,7 @@ pub(super) const TIMES: RangeInclusive<Duration> = Duration::from_millis(1)..=Du
 const PERIODS: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(24 * 3600);
 
 /// Most users at once: they are data in memory, and ids have room for far more.
-const MAX_USERS: u32 = 2_000_000;
+const MAX_USERS: u32 = 20_000_000;
 
 table! {
     /// A phase has one of `users`, `sessions`, `requests` and `loads`.

@@ -279,6 +279,7 @@ pub fn load_plan(
         objective: of_ms(experiment.objective.response_time_ms),
         class_objectives: experiment.class_objectives.iter().map(|(class, ms)| (*class, of_ms(*ms))).collect(),
         drain: users.drain,
+        step_gap: users.step_gap,
         sources: users.sources,
         marks: users.marks.clone(),
         client: client_spec(experiment, arm),

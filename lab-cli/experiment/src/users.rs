@@ -1,14 +1,17 @@
 //! The part of an experiment that says who sends, and when; users say their class where the target looks for it, or the plan has a
 //! problem: else every request would be of class 0, and no figure would tell.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
 use controllers::{Class, ClassRule, Criticality};
 use schemars::JsonSchema;
 use traces::Think;
 use workloads::{
     headers::is_reserved,
-    plan::{Behaviour, CLASS_HEADER, ClientPolicy, ConnectionHabit, FailureRule, Marks, Patience, PreviousPage},
+    plan::{
+        Behaviour, CLASS_HEADER, ClientPolicy, ConnectionHabit, FailureRule, Marks, Patience, PreviousPage,
+        step_gap::STEP_GAP,
+    },
 };
 
 use super::{
@@ -27,6 +30,9 @@ use super::{
     script::{ConductKeys, PlanKey},
 };
 
+/// Times between two arrivals: users who come more slowly than one a minute are no jump.
+const STEP_GAPS: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(60);
+
 table! {
     /// Who sends. `of: script` marks the keys of users with a test plan.
     pub(super) struct UsersKeys as "Users" {
@@ -41,9 +47,10 @@ table! {
         timeout: Duration = time(TIMES).or(Duration::from_secs(60)), "Longest wait for an answer";
         connect_timeout: Duration = time(TIMES).or(Duration::from_secs(10)), "Longest wait for a connection";
         drain: Duration = time(PAUSES).or(Duration::from_secs(10)), "Longest wait after the last phase for requests in flight";
+        step_gap: Duration = time(STEP_GAPS).or(STEP_GAP).example("1ms"), "Time between two arrivals where the number of users jumps, and less where the phase is too short for it: a million come within 100 s. Users of many machines can come closer (`10us`)";
         behaviour = keys_of::<BehaviourKeys>("");
         redraw: bool = flag().or(false), "Draw a new service time for each attempt of a request, and of a call for it, as if a repetition asked for something else. Without it a request that is heavy is heavy again";
-        connections: ConnectionHabit = by::<Either<String, MixedKeys>, _>(connections).otherwise("per-user"), "Who keeps a connection: `per-user`, `per-session`, `per-request` or `{keep: 0.1}`";
+        connections: ConnectionHabit = by::<Either<String, MixedKeys>, _>(connections).otherwise("per-user"), "Who keeps a connection: `per-user`, `per-session`, `per-request`, `{keep: 0.1}`, or `{shared: 4000}` for all together";
         sources: u32 = count(1..=65_536).or(1), "Source addresses in 127.0.0.0/8 over which users are spread";
         criticality: BTreeMap<Class, Criticality> = by::<BTreeMap<u8, String>, _>(criticality_by_class), "What the requests of a class state in `X-Criticality` (`CRITICAL_PLUS`, `CRITICAL`, `SHEDDABLE_PLUS`, `SHEDDABLE`); other classes state nothing";
         customer: BTreeMap<Class, u32> = by::<BTreeMap<u8, u32>, _>(customer_by_class), "The customer who pays for the requests of a class (`X-Customer`)";
@@ -79,8 +86,9 @@ table! {
         reload: bool = first_of(&[("leave", false), ("reload", true)]).key("then"), "What the user does then";
     }
 
-    /// Some users keep their connection.
+    /// Some users keep their connection, or users take turns on some.
     pub(super) struct MixedKeys as "MixedConnections" {
+        shared: Option<u32> = count(1..=1_000_000).example("4000"), "Kept connections that all users take turns on, at most. Where all are in use a request waits, and the wait is part of its response time";
         keep: f64 = number(0.0..=1.0).or(0.1).example("0.5"), "Share of the users that keep their connection; the others open one for each request";
     }
 
@@ -113,6 +121,7 @@ pub fn users(node: &Node, accounts: bool, hosts: &[String], problems: &Problems)
         timeout: keys.timeout,
         connect_timeout: keys.connect_timeout,
         drain: keys.drain,
+        step_gap: keys.step_gap,
         sources: keys.sources,
         marks: Marks { criticality: keys.criticality, customer: keys.customer, ..Marks::default() },
         client: keys.client,
@@ -138,10 +147,15 @@ fn patience(fields: &Fields<'_>, key: &str) -> Option<Patience> {
 }
 
 fn connections(fields: &Fields<'_>, _: &str) -> ConnectionHabit {
-    match fields.node("connections").map(|node| &node.value) {
-        Some(Value::Table(_)) => {
-            let keep = fields.table::<MixedKeys>("connections").map_or(0.1, |MixedKeys { keep }| keep);
-            ConnectionHabit::Mixed { keep }
+    match fields.node("connections") {
+        Some(node) if matches!(node.value, Value::Table(_)) => {
+            let MixedKeys { shared, keep } =
+                fields.table::<MixedKeys>("connections").unwrap_or(MixedKeys { shared: None, keep: 0.1 });
+            if node.get("shared").and(node.get("keep")).is_some() {
+                let hint = "write {shared: 4000}, or {keep: 0.1}";
+                fields.problem("connections", "users keep their connections, or share some", hint);
+            }
+            shared.map_or(ConnectionHabit::Mixed { keep }, |most| ConnectionHabit::Shared { most: Some(most) })
         }
         _ => {
             let words = [
@@ -195,6 +209,7 @@ pub fn agree(target: &TargetPlan, users: &mut UsersPlan, node: &Node, problems: 
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::{Changes, read};
 
     const FILE: &str = "name: x\ntarget: {app: emulated, service: 10ms}\nobjective: {percentile: 90, response_time: 1s}\nusers: {model: url, phases: [{name: x, requests: 5/s, for: 3s}]}\narms: [none]\n";
@@ -214,6 +229,40 @@ mod tests {
                 told.len() == 1 && told[0].contains(&format!("{missing}: is missing")),
                 "{key}={written}: {told:?}"
             );
+        }
+    }
+
+    fn users(set: &[&str]) -> Result<UsersPlan, String> {
+        let changes = Changes { set: set.iter().map(|&set| set.to_owned()).collect(), ..Changes::default() };
+        read(FILE, &changes).map(|found| found.users).map_err(|problems| problems[0].to_string())
+    }
+
+    #[test]
+    fn a_jump_is_spaced_as_written_and_a_plan_that_does_not_say_is_as_it_was() {
+        let written = |users: &UsersPlan| serde_json::to_value(users).expect("JSON").get("step_gap").cloned();
+        let usual = users(&[]).expect("good");
+        assert_eq!((usual.step_gap, written(&usual)), (Duration::from_micros(100), None));
+        assert_eq!(users(&["users.step_gap=100us"]).expect("good"), usual);
+        for (text, gap, ms) in [("0s", Duration::ZERO, 0.0), ("0.1us", Duration::from_nanos(100), 0.0001)] {
+            let users = users(&[&format!("users.step_gap={text}")]).expect("good");
+            assert_eq!((users.step_gap, written(&users)), (gap, Some(ms.into())));
+            let again: UsersPlan = serde_json::from_value(serde_json::to_value(&users).expect("JSON")).expect("a plan");
+            assert_eq!(again, users);
+        }
+        let told = users(&["users.step_gap=61s"]).expect_err("no jump");
+        assert!(told.contains("users.step_gap") && told.contains("0s"), "{told}");
+    }
+
+    #[test]
+    fn users_keep_connections_or_share_some() {
+        let of = |text: &str| users(&[&format!("users.connections={text}")]).map(|users| users.connections);
+        assert_eq!(of("{shared: 4000}"), Ok(ConnectionHabit::Shared { most: Some(4000) }));
+        assert_eq!(of("{keep: 0.5}"), Ok(ConnectionHabit::Mixed { keep: 0.5 }));
+        for (text, told) in
+            [("{shared: 0}", "users.connections.shared"), ("{shared: 9, keep: 0.5}", "write {shared: 4000}, or")]
+        {
+            let problem = of(text).expect_err(text);
+            assert!(problem.contains(told), "{problem}");
         }
     }
 }

@@ -8,7 +8,7 @@ use workloads::{
     background::BackgroundRole,
     plan::{
         AnswerCheck, ArrivalLaw, Behaviour, ClientPolicy, Conduct, ConnectionHabit, FailureRule, Marks, PreviousPage,
-        TestPlan, UrlRequest,
+        TestPlan, UrlRequest, step_gap,
     },
 };
 
@@ -35,6 +35,9 @@ pub struct UsersPlan {
     /// Longest wait after the last phase for what is in flight.
     #[serde(with = "controllers::millis")]
     pub drain: Duration,
+    /// Time between two arrivals where the number of users jumps.
+    #[serde(with = "controllers::millis", default = "step_gap::usual", skip_serializing_if = "step_gap::is_usual")]
+    pub step_gap: Duration,
     /// Source addresses that users are spread over.
     pub sources: u32,
     /// Marks that their requests carry.

@@ -87,7 +87,7 @@ pub(super) const CAP: ValidityGate = ValidityGate {
                 format!("{waited} of {planned} requests waited for a connection"),
                 percent(limits::WAITED),
                 "all connections were in use: an open load has become a closed one, and what was found may be what so many connections can do",
-                "raise -c or leave it out, or lower the load",
+                "raise -c (`users.connections` in a file) or leave it out, or lower the load",
             );
         }
     })],
