@@ -106,6 +106,10 @@ pub fn conduct(request: RunRequest<'_>, sinks: &mut Sinks, stop: &StopSignal) ->
         check_hindsight(request.experiment)?;
     }
     rehearse(request.experiment)?;
+    #[cfg(feature = "live")]
+    if !request.virtual_time {
+        super::preview::fits(request.experiment)?;
+    }
     let folder = ResultsFolder::create(request.out, &request.experiment.name).map_err(RunFailure::of_new_folder)?;
     let thresholds: Vec<Threshold> =
         request.experiment.thresholds.iter().filter_map(|text| Threshold::parse(text).ok()).collect();

@@ -78,6 +78,21 @@ pub fn rehearse(experiment: &Experiment) -> Result<(), RunFailure> {
     Ok(())
 }
 
+/// Refuses users that keep more connections than this machine has descriptors or ports for. In all arms they are the same.
+///
+/// # Errors
+/// What is missing, and how many would be needed.
+#[cfg(feature = "live")]
+pub fn fits(experiment: &Experiment) -> Result<(), RunFailure> {
+    use experiment::{plan::ArmPlan, plan_digest::nowhere, resolve::load_plan};
+    use senders::{RunError, RunOptions};
+
+    let rate = experiment.nominal_capacity();
+    let plan = load_plan(experiment, &ArmPlan::none(), &[], nowhere(), experiment.seed, rate);
+    let refused = |cause: RunError| RunFailure::CannotStart { arm: experiment.name.clone(), cause: cause.to_string() };
+    senders::fits(&plan, &RunOptions::default()).map_err(refused)
+}
+
 #[cfg(test)]
 mod tests {
     use experiment::{Changes, read};

@@ -12,6 +12,7 @@ mod live_view;
 mod load;
 mod mail_kill;
 mod mail_service;
+mod many_users;
 mod new_policy;
 mod own_service;
 mod program;

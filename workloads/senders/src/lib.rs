@@ -23,6 +23,14 @@ use workloads::{
 pub use asynchronous::Http1Connection;
 pub use options::{HostChoice, RunError, RunOptions};
 
+/// Checks that this machine has descriptors and ports for the connections that the plan keeps open.
+///
+/// # Errors
+/// What is missing, and how many would be needed.
+pub fn fits(plan: &LoadPlan, options: &RunOptions) -> Result<(), RunError> {
+    resource_limits::check(plan, options).map(drop)
+}
+
 /// Runs a plan to its end and returns the report.
 ///
 /// Blocks the calling thread, and calls `on_window` on it with each second as it ends. The threads that send inherit

@@ -89,7 +89,7 @@ pub enum RunError {
     #[error(
         "{wanted} connections would be kept open at once, and {} of them {}: the limit is {limit} files and sockets, {open} are open \
          and {reserved} are set aside for the program itself; raise it (`ulimit -n {}`; above the hard limit an administrator has \
-         to), use fewer users or connections, or let a share of the users connect anew for each request (connections: mixed)",
+         to), use fewer users, or have them share connections (`connections: {{shared: 4000}}`) or open new ones (`{{keep: 0.1}}`)",
         match limit.saturating_sub(open + reserved) { 0 => "none".to_owned(), free => free.to_string() },
         if limit.saturating_sub(open + reserved) < 2 { "fits" } else { "fit" },
         wanted + open + reserved
@@ -106,15 +106,18 @@ pub enum RunError {
     },
     /// Users would keep more connections than there are local ports.
     #[error(
-        "up to {wanted} users keep a connection each, and {sources} source address(es) have {ports} local ports for one \
-         target: spread the users over more source addresses (`sources` in a file, `--source-address` of `lab load`)"
+        "up to {wanted} connections would be kept open at once, and {sources} source address(es) have {} local ports for one \
+         target: {} source addresses are needed (`sources` in a file, `--source-address` of `lab load`), or connections that users \
+         share (`connections: {{shared: 4000}}`)",
+        sources * ports,
+        wanted.div_ceil((*ports).max(1))
     )]
     TooFewPorts {
         /// Connections kept at once by the plan.
         wanted: u64,
         /// Source addresses.
-        sources: u32,
-        /// Ports for them.
+        sources: u64,
+        /// Ports of one.
         ports: u64,
     },
     /// A part of the host could not be set up.

@@ -45,10 +45,9 @@ pub(crate) fn check(plan: &LoadPlan, options: &RunOptions) -> Result<Allowance, 
         let (limit, reserved) = (descriptors, RESERVED_DESCRIPTORS);
         return Err(RunError::TooFewDescriptors { wanted: kept, limit, open, reserved });
     }
-    let given = u32::try_from(options.source_addresses.len()).unwrap_or(u32::MAX);
-    let sources = plan.sources.max(given).max(1);
-    let ports = u64::from(sources) * health::local_ports();
-    if kept > ports && options.unix_socket.is_none() {
+    let sources = sources(plan, options);
+    let ports = health::local_ports();
+    if kept > sources * ports && options.unix_socket.is_none() {
         return Err(RunError::TooFewPorts { wanted: kept, sources, ports });
     }
     let fibers = health::max_map_count().saturating_sub(RESERVED_MAPS) / MAPS_PER_FIBER;
@@ -59,6 +58,14 @@ pub(crate) fn check(plan: &LoadPlan, options: &RunOptions) -> Result<Allowance, 
         in_flight: options.in_flight_limit.map_or(in_flight, |limit| limit.clamp(1, in_flight)),
         descriptors,
     })
+}
+
+/// The number of addresses that connections come from.
+fn sources(plan: &LoadPlan, options: &RunOptions) -> u64 {
+    match options.source_addresses.len() {
+        0 if plan.target.address.ip().is_loopback() => plan.sources.max(1).into(),
+        given => given.max(1) as u64,
+    }
 }
 
 /// The largest number of connections that closed users keep at once. The number of users of an open load depends on the
@@ -123,6 +130,8 @@ fn grow_descriptor_table(descriptors: u64) {
 
 #[cfg(test)]
 mod tests {
+    use workloads::{plan::Target, testing::url_plan};
+
     use super::*;
 
     #[test]
@@ -135,5 +144,28 @@ mod tests {
         assert!(size.trim().parse::<u64>().expect("a number") >= limit.min(PLACES), "{size} of {limit}");
         let high = format!("/proc/self/fd/{}", limit.min(PLACES) - 1);
         assert!(!std::path::Path::new(&high).exists());
+    }
+
+    #[test]
+    fn what_is_missing_is_said_with_the_number_that_is_needed() {
+        let plan = |address: &str| {
+            let target = Target::at(address.parse().expect("an address"));
+            LoadPlan { sources: 64, target, ..url_plan(&[]) }
+        };
+        let given = RunOptions { source_addresses: vec![[10, 0, 0, 1].into(); 3], ..RunOptions::default() };
+        let (here, elsewhere) = (plan("127.0.0.1:80"), plan("10.0.0.9:80"));
+        // Those of 127.0.0.0/8 lead to no other machine.
+        assert_eq!((sources(&here, &RunOptions::default()), sources(&elsewhere, &RunOptions::default())), (64, 1));
+        assert_eq!((sources(&here, &given), sources(&elsewhere, &given)), (3, 3));
+
+        // 35.4 addresses of 28 232 ports.
+        let ports = RunError::TooFewPorts { wanted: 1_000_000, sources: 2, ports: 28_232 }.to_string();
+        assert!(
+            ports.contains("have 56464 local ports") && ports.contains("36 source addresses are needed"),
+            "{ports}"
+        );
+        let files =
+            RunError::TooFewDescriptors { wanted: 1_000_000, limit: 20_000, open: 18, reserved: 64 }.to_string();
+        assert!(files.contains("19918 of them fit") && files.contains("`ulimit -n 1000082`"), "{files}");
     }
 }
