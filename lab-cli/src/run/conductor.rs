@@ -108,7 +108,7 @@ pub fn conduct(request: RunRequest<'_>, sinks: &mut Sinks, stop: &StopSignal) ->
     rehearse(request.experiment)?;
     #[cfg(feature = "live")]
     if !request.virtual_time {
-        super::preview::fits(request.experiment)?;
+        super::preview::fits(request.experiment, request.users().map(|(shard, _)| shard))?;
     }
     let folder = ResultsFolder::create(request.out, &request.experiment.name).map_err(RunFailure::of_new_folder)?;
     let thresholds: Vec<Threshold> =

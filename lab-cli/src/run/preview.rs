@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use analysis::live::{LiveEvent, TimelineSecond};
 use experiment::{Experiment, plan::Hindsight, plan_digest::seed_of};
+use measure::Shard;
 use workloads::StopFlag;
 
 use super::{
@@ -78,17 +79,19 @@ pub fn rehearse(experiment: &Experiment) -> Result<(), RunFailure> {
     Ok(())
 }
 
-/// Refuses users that keep more connections than this machine has descriptors or ports for. In all arms they are the same.
+/// Refuses users, or a part of them, that keep more connections than this machine has descriptors or ports for. In all arms they are the same.
 ///
 /// # Errors
 /// What is missing, and how many would be needed.
 #[cfg(feature = "live")]
-pub fn fits(experiment: &Experiment) -> Result<(), RunFailure> {
+pub fn fits(experiment: &Experiment, shard: Option<Shard>) -> Result<(), RunFailure> {
     use experiment::{plan::ArmPlan, plan_digest::nowhere, resolve::load_plan};
     use senders::{RunError, RunOptions};
+    use workloads::plan::LoadPlan;
 
     let rate = experiment.nominal_capacity();
     let plan = load_plan(experiment, &ArmPlan::none(), &[], nowhere(), experiment.seed, rate);
+    let plan = LoadPlan { shard, ..plan };
     let refused = |cause: RunError| RunFailure::CannotStart { arm: experiment.name.clone(), cause: cause.to_string() };
     senders::fits(&plan, &RunOptions::default()).map_err(refused)
 }

@@ -84,7 +84,7 @@ fn kept_connections(plan: &LoadPlan) -> u64 {
     match plan.connections() {
         // However few users the plan begins with.
         ConnectionHabit::Shared { most: Some(most) } => u64::from(most),
-        _ => kept.unwrap_or_default(),
+        _ => plan.portion(kept.unwrap_or_default()),
     }
 }
 
