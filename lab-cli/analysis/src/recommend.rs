@@ -61,6 +61,9 @@ pub struct Recommendation {
     pub worst: PhaseShare,
     /// Its policy in the catalogue.
     pub policy: String,
+    /// What the arm's name does not say of its policy.
+    #[serde(skip)]
+    pub other_policy: Option<String>,
     /// Commands or code, one for each way; empty where nothing is to be deployed.
     pub deploy: Vec<String>,
     /// Goodput that it costs in calm, as a share of the best arm's; `None`: there is no calm phase.
@@ -109,54 +112,23 @@ impl PassedOver {
                 late.in_words()
             ),
             Self::Unfair(worst) => format!(
-                "Not {}, which serves more: in {} it {}.",
+                "Not {}, which serves more: it has {} in {}.",
                 scrubbed(&worst.arm),
-                scrubbed(&worst.phase),
-                worst.serves()
+                worst.in_words(),
+                scrubbed(&worst.phase)
             ),
         }
     }
 }
 
 impl Recommendation {
-    /// Sentences for people; the first says what to deploy.
+    /// Sentences for people, in the order in which they need them: what to deploy, how, at what price, within which limits, how sure
+    /// that is, and what else there is.
     pub fn lines(&self) -> Vec<String> {
-        let Self { worst, next, .. } = self;
-        let what = match self.deploy.as_slice() {
-            [] => format!("Deploy nothing ({})", scrubbed(&worst.arm)),
-            _ if worst.arm.contains(&self.policy) => format!("Deploy {}", scrubbed(&worst.arm)),
-            _ => format!("Deploy {} (policy {})", scrubbed(&worst.arm), self.policy),
-        };
-        let how_much = match worst.share > 1.0 - NEAR {
-            true => "no arm serves more in any phase".to_owned(),
-            false => format!("in its worst phase ({}) it {}", scrubbed(&worst.phase), worst.serves()),
-        };
-        let mut lines = vec![format!(
-            "{what}: {how_much}; {} comes next, {} in {}.",
-            scrubbed(&next.arm),
-            match &next.class {
-                None => format!("with {} of the best", percent(next.share)),
-                Some(_) => format!("which {}", next.serves()),
-            },
-            scrubbed(&next.phase)
-        )];
-        lines.extend(self.passed_over.iter().map(PassedOver::in_words));
-        lines.extend(self.late.iter().map(|late| format!("Of its own promise it keeps a part: {}.", late.in_words())));
-        if worst.share < FAILURE {
-            lines.push(
-                "No arm serves half of the best arm's goodput in every phase: try others (lab policies).".to_owned(),
-            );
-        }
+        let mut lines = vec![self.what()];
         lines.extend(self.deploy.iter().map(|way| format!("{HOW}{way}")));
         if self.deploy.iter().any(|way| way.contains(WORKERS)) {
             lines.push(format!("{WORKERS}: the number of requests that the service works on at once."));
-        }
-        if self.in_each_stage && !self.deploy.is_empty() {
-            lines.push(
-                "It ran in each stage of this service, and was not measured before the whole of it, where a proxy or a layer sits: run it \
-                 with scope: single, if the policy can sit there."
-                    .to_owned(),
-            );
         }
         if self.by_class && !self.deploy.is_empty() {
             lines.push(
@@ -169,29 +141,63 @@ impl Recommendation {
             true => "Price in calm: none that was seen.".to_owned(),
             false => format!("Price in calm: {} of goodput.", percent(price)),
         }));
-        let live = if self.virtual_time { "; computed in virtual time: confirm it by a live run" } else { "" };
-        let warned = match self.warnings.as_slice() {
-            [] => String::new(),
-            gates => format!("; the run has warnings ({})", gates.join(", ")),
-        };
-        lines.push(match self.blocks {
-            0 | 1 => format!("How sure: one block, which chance may have decided (--repeat 6){live}{warned}."),
-            blocks => format!("How sure: it comes first in {} of {blocks} blocks{live}{warned}.", self.first_in),
-        });
+        lines.extend(self.limits());
+        lines.push(self.how_sure());
+        lines.extend(self.passed_over.iter().map(PassedOver::in_words));
+        lines.push(format!(
+            "Next best: {}, with {} in {}.",
+            scrubbed(&self.next.arm),
+            self.next.in_words(),
+            scrubbed(&self.next.phase)
+        ));
         let ahead = |one: &PhaseShare| {
-            format!(
-                "{}: {} is ahead, {} has {} of it",
-                scrubbed(&one.phase),
-                scrubbed(&one.arm),
-                scrubbed(&worst.arm),
-                percent(one.share)
-            )
+            let [phase, first, own] = [&one.phase, &one.arm, &self.worst.arm].map(|name| scrubbed(name));
+            format!("{phase}: {first} is ahead, {own} has {} of it", percent(one.share))
         };
         if !self.behind.is_empty() {
             let all: Vec<String> = self.behind.iter().map(ahead).collect();
             lines.push(format!("What would change it: if one phase alone counted ({}).", all.join("; ")));
         }
         lines
+    }
+
+    fn what(&self) -> String {
+        let Self { worst, .. } = self;
+        let arm = scrubbed(&worst.arm);
+        let what = match (self.deploy.is_empty(), &self.other_policy) {
+            (true, _) => format!("nothing ({arm})"),
+            (false, None) => arm,
+            (false, Some(policy)) => format!("{arm} (policy {})", scrubbed(policy)),
+        };
+        match worst.share > 1.0 - NEAR {
+            true => format!("Deploy {what}: no arm serves more in any phase."),
+            false => format!("Deploy {what}: {} in {}, its worst phase.", worst.in_words(), scrubbed(&worst.phase)),
+        }
+    }
+
+    fn limits(&self) -> Vec<String> {
+        let late = self.late.iter().map(|late| format!("Of its own promise it keeps a part: {}.", late.in_words()));
+        let failure = (self.worst.share < FAILURE).then(|| {
+            "No arm serves half of the best arm's goodput in every phase: try others (lab policies).".to_owned()
+        });
+        let in_each_stage = (self.in_each_stage && !self.deploy.is_empty()).then(|| {
+            "It ran in each stage of this service, and was not measured before the whole of it, where a proxy or a layer sits: run it with \
+             scope: single, if the policy can sit there."
+                .to_owned()
+        });
+        late.chain(failure).chain(in_each_stage).collect()
+    }
+
+    fn how_sure(&self) -> String {
+        let live = if self.virtual_time { "; computed in virtual time: confirm it by a live run" } else { "" };
+        let warned = match self.warnings.as_slice() {
+            [] => String::new(),
+            gates => format!("; the run has warnings ({})", gates.join(", ")),
+        };
+        match self.blocks {
+            0 | 1 => format!("How sure: one block, which chance may have decided (--repeat 6){live}{warned}."),
+            blocks => format!("How sure: it comes first in {} of {blocks} blocks{live}{warned}.", self.first_in),
+        }
     }
 }
 
@@ -238,6 +244,7 @@ pub fn recommendation(summary: &RunSummary) -> Option<Recommendation> {
     let calm = answer.columns.iter().find(|column| column.role == Some(PhaseRole::Calm));
     Some(Recommendation {
         policy: own.policy.clone(),
+        other_policy: own.other_policy(),
         by_class,
         late: broken_promise(&by_goodput, &worst.arm),
         in_each_stage: summary.several_stages

@@ -221,11 +221,7 @@ fn other_names(answer: &RunAnswer, summary: &RunSummary) -> Vec<String> {
     let mut by_policy: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for arm in answer.arms.iter().filter(|arm| !arm.hindsight) {
         let Some(run) = summary.arms.iter().find(|run| run.shown_name() == arm.arm && !run.bound) else { continue };
-        let policy = match &run.client {
-            Some(client) if run.policy == "none" => format!("{}, on the users' side", client.policy),
-            _ if run.policy == arm.arm || run.policy.is_empty() => continue,
-            _ => run.policy.clone(),
-        };
+        let Some(policy) = run.other_policy() else { continue };
         by_policy.entry(scrubbed(&policy)).or_default().push(scrubbed(&arm.arm));
     }
     by_policy.into_iter().map(|(policy, arms)| format!("{}: policy {policy}", arms.join(", "))).collect()

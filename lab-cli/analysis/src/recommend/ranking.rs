@@ -25,12 +25,12 @@ pub struct PhaseShare {
 }
 
 impl PhaseShare {
-    /// `serves 90 % of what the best arm does`.
-    pub(super) fn serves(&self) -> String {
+    /// `90 % of the best`.
+    pub(super) fn in_words(&self) -> String {
         let share = percent(self.share);
         match &self.class {
-            None => format!("serves {share} of what the best arm does"),
-            Some(class) => format!("gives class {} {share} of its due", scrubbed(class)),
+            None => format!("{share} of the best"),
+            Some(class) => format!("{share} of what is due to class {}", scrubbed(class)),
         }
     }
 }

@@ -122,6 +122,15 @@ impl Arm {
         if self.name.is_empty() { &self.policy } else { &self.name }
     }
 
+    /// Policy of an arm that has a name of its own: `seda`, or `retry-budget, on the users' side`.
+    pub fn other_policy(&self) -> Option<String> {
+        match &self.client {
+            Some(client) if self.policy == "none" => Some(format!("{}, on the users' side", client.policy)),
+            _ if self.name.is_empty() || self.policy.is_empty() || self.name == self.policy => None,
+            _ => Some(self.policy.clone()),
+        }
+    }
+
     /// A count, over all its phases.
     pub fn sum(&self, count: impl Fn(&Measured) -> u64) -> u64 {
         self.phases.iter().map(|phase| count(&phase.measured)).sum()
