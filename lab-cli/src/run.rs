@@ -38,7 +38,8 @@ pub use environment::cpus::{Cpus, look_before};
 pub use error::RunFailure;
 #[cfg(feature = "live")]
 pub use live::service::{
-    Door, HttpAnswer, RunningService, get as get_page, guard::guard, kept_connections, log_in as service_log,
+    Door, HttpAnswer, KeptConnection, RunningService, get as get_page, guard::guard, kept_connections,
+    log_in as service_log,
 };
 #[cfg(feature = "live")]
 pub use live::{

@@ -31,8 +31,9 @@ use crate::{
     store::write_schema_beside,
 };
 
-/// Paths of health checks, in the order in which they are tried.
+/// Paths of health checks, in the order in which they are tried, and one that nobody has: an answer that is that of any path is no check.
 const READY: [&str; 5] = ["/health", "/healthz", "/ready", "/readyz", "/ping"];
+const NOWHERE: &str = "/does-every-path-answer-this";
 /// The number of linked pages that are requested at most, the first page apart.
 const MOST_LINKS: usize = 4;
 /// The longest wait for a page.
@@ -170,6 +171,13 @@ fn wanted(path: &str, paths: &[String]) -> Result<Vec<String>, Failure> {
     Ok(wanted)
 }
 
+/// The same for what a person writes: a URL, or a command.
+pub(super) fn name_for(service: &str) -> String {
+    let url = service.contains("://").then(|| service.trim_end_matches('/').to_owned());
+    let command = if url.is_none() { shlex::split(service).map(CommandWords) } else { None };
+    name_of(&OwnService { url, command, ..OwnService::default() })
+}
+
 /// A name of letters, digits and hyphens, from the service's program or host.
 fn name_of(own: &OwnService) -> String {
     let words = own.command.as_ref().map(|command| &command.0[..]).unwrap_or_default();
@@ -184,8 +192,11 @@ fn name_of(own: &OwnService) -> String {
 
 /// Requests pages, and measures how fast they are: those that are `wanted`, or else the first one (`path`) and what it links to.
 fn look(probe: &ServiceProbe<'_>, path: &str, wanted: &[String], name: String) -> Result<FoundService, Failure> {
-    let good = |path: &str| probe.get(path).is_ok_and(|got| is_good(got.status));
-    let ready = || READY.into_iter().find(|path| good(path));
+    let ready = || {
+        let nowhere = probe.get(NOWHERE).map_or_else(|_| String::new(), |got| got.text);
+        let checks = |path: &&str| probe.get(path).is_ok_and(|got| is_good(got.status) && got.text != nowhere);
+        READY.into_iter().find(checks)
+    };
     let (paths, ready) = if wanted.is_empty() {
         linked(probe, path, ready)?
     } else {
@@ -270,6 +281,7 @@ mod tests {
         assert_eq!(of(None, &["python3", "-u", "apps/shop.py", "--port", "{port}"]), "shop-py");
         assert_eq!(of(None, &["./my-service", "{port}"]), "my-service");
         assert_eq!(of(Some("http://127.0.0.1:8080"), &[]), "127-0-0-1-8080");
+        assert_eq!(["http://127.0.0.1:8080/", "python3 shop.py {port}"].map(name_for), ["127-0-0-1-8080", "shop-py"]);
     }
 
     #[test]

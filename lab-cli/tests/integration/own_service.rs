@@ -237,6 +237,7 @@ fn from_a_written_file_by_way_of_virtual_time_to_the_proxy() {
     assert_eq!(marked(&mark), [0; 0]);
     // Its first line names the schema that was written beside it.
     let written = fs::read_to_string(folder.path().join("new.yaml")).expect("written");
+    assert!(!written.contains("ready:"), "its /health says what every page says: {written}");
     let schema = written.lines().next().and_then(|line| line.strip_prefix("# yaml-language-server: $schema="));
     let schema = fs::read_to_string(folder.path().join(schema.expect("a line for editors"))).expect("beside it");
     let schema: Value = serde_json::from_str(&schema).expect("JSON");

@@ -101,6 +101,12 @@ pub fn calibrate(measured: &ServiceToMeasure, args: &args::CalibrateArgs) -> Com
     }
     let found = found.map_err(Failure::because)?;
     print(found.as_table(requests).as_bytes())?;
+    let servers = found.service(requests).servers;
+    if let Some(said) = own.concurrency.filter(|said| *said != servers) {
+        sinks.note(format!(
+            "the file says concurrency: {said}, and it works on {servers} at once: write {servers} there"
+        ));
+    }
     if let Some(slower) = &found.slower_kept {
         sinks.note(slower.in_words());
     }

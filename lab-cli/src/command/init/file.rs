@@ -31,7 +31,8 @@ impl FoundService {
             ""
         };
         format!(
-            "asked for {}: {:.1} ms alone, about {per_second:.0} requests/s ({slow:.0} to {fast:.0} in three rounds), {} at once\n{doubt}",
+            "asked for {}: {:.1} ms alone, about {per_second:.0} requests/s ({slow:.0} to {fast:.0} in three rounds), so about {} at once \
+             (lab calibrate measures that)\n{doubt}",
             self.paths.join(", "),
             alone.as_secs_f64() * 1e3,
             self.speed.at_once()
@@ -62,7 +63,7 @@ pub fn text(found: &FoundService, own: &OwnService) -> String {
     target.extend(own.cacert.as_ref().map(|path| format!("cacert: {}", quoted(&path.display().to_string()))));
     target.extend(own.insecure.then(|| "insecure: true".to_owned()));
     target.extend(own.http2.then(|| "http2: true".to_owned()));
-    target.push(format!("ready: {}", quoted(&found.ready)));
+    target.extend((found.ready != "/").then(|| format!("ready: {}", quoted(&found.ready))));
     target.push(format!("concurrency: {}", found.speed.at_once()));
     let lines: Vec<String> =
         found.headers.iter().map(|(name, value)| format!("{}: {}", quoted(name), quoted(value))).collect();
@@ -79,7 +80,8 @@ pub fn text(found: &FoundService, own: &OwnService) -> String {
         text,
         "# Written by lab init. lab check says how long it takes; lab run runs it; docs/your-service.md has the rest.\n\
          name: {}\n\
-         # concurrency: what it seems to work on at once, for policies that keep a queue; measure it with lab calibrate.\n\
+         # concurrency: what it seems to work on at once (requests/s times the time of one alone), for policies that keep a queue; lab calibrate\n\
+         # measures it.\n\
          target: {{{}}}\n\
          # A good answer: what goodput counts. Answers that take longer are late.\n\
          objective: {{percentile: 90, response_time: {objective:.0}ms}}\n\

@@ -3,20 +3,21 @@
 use std::{
     collections::BTreeSet,
     io,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::atomic::{AtomicU32, AtomicUsize, Ordering},
     thread,
     time::{Duration, Instant},
 };
 
-use crate::run::{Door, HttpAnswer, get_page};
+use crate::run::{Door, HttpAnswer, KeptConnection, get_page};
 
-/// The number of requests that are sent one after the other.
-const ALONE: u32 = 20;
+/// The most requests that are sent one after the other in a round.
+const ALONE: usize = 40;
 /// Rounds, each of requests alone and of several clients at once: one of them may meet a pause of the service.
 const ROUNDS: u32 = 3;
-/// The most requests that several clients send at once in a round, and the longest time that they may take.
-const CROWDED: u64 = 300;
-const CROWD: u64 = 16;
+/// Clients that ask at once in a round, few and many (who has a short queue of connections is slow with many), the most requests that they
+/// send, and the longest time that they may take.
+const CROWDS: [usize; 2] = [4, 16];
+const CROWDED: usize = 300;
 const LASTS: Duration = Duration::from_secs(2);
 /// Rounds that differ by more than this share of their median are said to.
 const DIFFER: f64 = 0.25;
@@ -73,32 +74,34 @@ impl ServiceProbe<'_> {
 
     /// The mean time alone, and requests a second.
     fn round(&self, paths: &[String]) -> io::Result<(Duration, f64)> {
-        let began = Instant::now();
-        let mut made = 0;
-        while made < ALONE && (made == 0 || began.elapsed() < LASTS) {
-            self.get(&paths[made as usize % paths.len()])?;
-            made += 1;
-        }
-        let alone = began.elapsed() / made.max(1);
-        let (asked, answered) = (AtomicU64::new(0), AtomicU64::new(0));
+        let rate = |(answered, took): (u32, Duration)| f64::from(answered.max(1)) / took.as_secs_f64().max(1e-6);
+        let alone = rate(self.asked(paths, 1, ALONE)?);
+        let crowds = CROWDS.map(|clients| self.asked(paths, clients, CROWDED).map(rate));
+        let most = crowds.into_iter().try_fold(alone, |most, crowd| Ok::<_, io::Error>(most.max(crowd?)))?;
+        Ok((Duration::from_secs_f64(1.0 / alone), most))
+    }
+
+    /// Answers to so many clients, each of which asks again at once on a connection that it keeps, and the time that they took.
+    fn asked(&self, paths: &[String], clients: usize, most: usize) -> io::Result<(u32, Duration)> {
+        let clients = (0..clients).map(|_| KeptConnection::new(self.door, self.headers));
+        let clients = clients.collect::<io::Result<Vec<_>>>()?;
+        let (asked, answered) = (&AtomicUsize::new(0), &AtomicU32::new(0));
         let began = Instant::now();
         thread::scope(|scope| {
-            for _ in 0..CROWD {
-                scope.spawn(|| {
+            for client in clients {
+                scope.spawn(move || {
                     while began.elapsed() < LASTS {
                         let number = asked.fetch_add(1, Ordering::Relaxed);
-                        if number >= CROWDED {
+                        if number >= most {
                             return;
                         }
-                        let path = &paths[usize::try_from(number).unwrap_or(0) % paths.len()];
-                        let good = self.get(path).is_ok_and(|got| got.status < 500);
-                        answered.fetch_add(u64::from(good), Ordering::Relaxed);
+                        let got = client.get(&paths[number % paths.len()], self.patience);
+                        answered.fetch_add(u32::from(got.is_ok_and(|status| status < 500)), Ordering::Relaxed);
                     }
                 });
             }
         });
-        let crowded = answered.into_inner() as f64 / began.elapsed().as_secs_f64().max(1e-9);
-        Ok((alone, crowded.max(1.0 / alone.as_secs_f64().max(1e-6))))
+        Ok((answered.load(Ordering::Relaxed), began.elapsed()))
     }
 }
 

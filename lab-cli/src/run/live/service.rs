@@ -32,7 +32,7 @@ use crate::run::{
 pub use exported::MetricsReader;
 use http::address_of;
 pub use http::{Door, HttpAnswer, get};
-pub use kept::{SlowerKept, kept_connections};
+pub use kept::{KeptConnection, SlowerKept, kept_connections};
 
 /// Longest wait for a service to take requests.
 const START: Duration = Duration::from_secs(30);

@@ -3,11 +3,12 @@
 //! Linux.
 
 use std::{
+    io,
     ops::RangeInclusive,
     time::{Duration, Instant},
 };
 
-use tokio::time::timeout;
+use tokio::{runtime, time::timeout};
 
 use super::http::{Door, get};
 
@@ -70,18 +71,49 @@ pub fn kept_connections(door: &Door, path: &str, headers: &[(String, String)]) -
 /// The times of requests on one connection, as far as the service keeps it, milliseconds, without the first ones. `None`: not all were
 /// answered in time.
 fn on_one_connection(door: &Door, path: &str, headers: &[(String, String)]) -> Option<Vec<f64>> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
-    let (client, url) = (door.client(true).ok()?, format!("{}{path}", door.url.trim_end_matches('/')));
-    runtime.block_on(async {
-        let mut times = Vec::new();
-        for _ in 0..FIRST + COUNTED {
-            let request = headers.iter().fold(client.get(&url), |request, (name, value)| request.header(name, value));
-            let began = Instant::now();
-            timeout(PATIENCE, async { request.send().await?.bytes().await }).await.ok()?.ok()?;
-            times.push(began.elapsed().as_secs_f64() * 1e3);
-        }
-        Some(times.split_off(FIRST))
-    })
+    let kept = KeptConnection::new(door, headers).ok()?;
+    let mut times = Vec::new();
+    for _ in 0..FIRST + COUNTED {
+        let began = Instant::now();
+        kept.get(path, PATIENCE).ok()?;
+        times.push(began.elapsed().as_secs_f64() * 1e3);
+    }
+    Some(times.split_off(FIRST))
+}
+
+/// Client that keeps its connection, as the lab's users do.
+#[derive(Debug)]
+pub struct KeptConnection<'a> {
+    runtime: runtime::Runtime,
+    client: reqwest::Client,
+    door: &'a Door,
+    headers: &'a [(String, String)],
+}
+
+impl<'a> KeptConnection<'a> {
+    /// Makes one; it connects with its first request.
+    ///
+    /// # Errors
+    /// Certificates that cannot be used.
+    pub fn new(door: &'a Door, headers: &'a [(String, String)]) -> io::Result<Self> {
+        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+        Ok(Self { runtime, client: door.client(true).map_err(io::Error::other)?, door, headers })
+    }
+
+    /// Status of a page's answer, which is read to its end.
+    ///
+    /// # Errors
+    /// There is none in time.
+    pub fn get(&self, path: &str, patience: Duration) -> io::Result<u16> {
+        let request = self.client.get(format!("{}{path}", self.door.url.trim_end_matches('/')));
+        let request = self.headers.iter().fold(request, |request, (name, value)| request.header(name, value));
+        let answer = async {
+            let answer = request.send().await?;
+            let status = answer.status().as_u16();
+            answer.bytes().await.map(|_| status)
+        };
+        self.runtime.block_on(async { timeout(patience, answer).await })?.map_err(io::Error::other)
+    }
 }
 
 #[cfg(test)]
