@@ -129,16 +129,15 @@ impl App {
                 self.compare.of_the_past = self.screen == Screen::Past;
                 self.go(Screen::Compare);
             }
-            ScreenMessage::Written { path, and_edit, command } => {
-                let how = if command.is_empty() { String::new() } else { format!(": {command}") };
-                self.done(format!("wrote {}{how}", path.display()));
+            ScreenMessage::Written { path, and_edit, said } => {
+                self.done(said);
                 if and_edit {
                     self.overlay.queue.push_back(Effect::Edit(path));
                 } else if self.screen == Screen::Home {
                     self.overlay.edited = Some(path);
                 }
             }
-            ScreenMessage::Calibrated { file, plant } => self.calibrated(&file, &plant),
+            ScreenMessage::Calibrated { file, plant, said } => self.calibrated(&file, &plant, &said),
             ScreenMessage::Done(message) => self.done(message),
             ScreenMessage::Failed(message) => {
                 if self.screen == Screen::Live {

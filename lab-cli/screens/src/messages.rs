@@ -28,20 +28,21 @@ pub enum ScreenMessage {
     Compared(Box<RunsCompared>),
     /// News of a preview.
     Preview(Box<PreviewNews>),
-    /// An experiment file was written; whether it is to be edited, and what runs it.
+    /// An experiment file was written.
     Written {
         path: PathBuf,
         /// It is to be edited.
         and_edit: bool,
-        /// The command that runs it.
-        command: String,
+        /// For the person: what was found, or what runs it.
+        said: String,
     },
     /// What requests cost a service was measured.
     Calibrated {
         /// Its experiment file.
         file: PathBuf,
-        /// What was found.
+        /// What was found, and in short.
         plant: PathBuf,
+        said: String,
     },
     /// It was done: a line for the person.
     Done(String),

@@ -41,8 +41,8 @@ pub enum ScreenJob {
         text: String,
         /// The person edits it then.
         and_edit: bool,
-        /// The command that runs it, to be told.
-        command: String,
+        /// What is told once it is written.
+        said: String,
     },
     /// Put something into a run's folder.
     Export {

@@ -1,6 +1,6 @@
 //! The frame: a pure function of the state.
 
-use analysis::text::scrubbed;
+use analysis::text::{scrubbed_lines, wrapped};
 use ratatui::{prelude::*, widgets::*};
 
 use super::{
@@ -67,9 +67,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App, palette: Palette) {
             app.setup.as_ref().map_or_else(Line::default, |setup| setup::draw(frame, body, setup, palette))
         }
     };
-    let hint = match (&app.overlay.prompt, &app.said) {
+    let of_run = app.live.said.as_ref().filter(|_| app.screen == Screen::Live).map(|text| (text, palette.warn()));
+    let said = app.said.as_ref().map(|said| (&said.text, if said.bad { palette.bad() } else { palette.good() }));
+    let hint = match (&app.overlay.prompt, said.or(of_run)) {
         (Some(Prompt { label, line, .. }), _) => prompt(label, line, "Enter: do it   Esc: leave", area.width, palette),
-        (None, Some(said)) => Line::styled(scrubbed(&said.text), if said.bad { palette.bad() } else { palette.good() }),
+        (None, Some((text, style))) => message(frame, body, text, style).unwrap_or(hint),
         (None, None) => hint,
     };
     frame.render_widget(hint, keys);
@@ -79,6 +81,24 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App, palette: Palette) {
     if let Some(from) = app.help {
         help::draw(frame, area, app.screen, from, palette);
     }
+}
+
+/// Message in place of the keys; `None`: it has more than a line, and stands in a box above them until the next key.
+fn message(frame: &mut Frame<'_>, above: Rect, text: &str, style: Style) -> Option<Line<'static>> {
+    let text = scrubbed_lines(text);
+    if !text.contains('\n') && text.chars().count() <= above.width.into() {
+        return Some(Line::styled(text, style));
+    }
+    let room = usize::from(above.width.saturating_sub(2));
+    let rows: Vec<Line<'_>> = text.lines().flat_map(|line| wrapped(line, room)).map(Line::raw).collect();
+    let height = u16::try_from(rows.len()).unwrap_or(u16::MAX).saturating_add(2).min(above.height);
+    let place = Rect { y: above.bottom() - height, height, ..above };
+    frame.render_widget(Clear, place);
+    frame.render_widget(
+        Paragraph::new(rows).block(Block::bordered().border_type(BorderType::Rounded)).style(style),
+        place,
+    );
+    None
 }
 
 /// The menu of exports of a comparison.

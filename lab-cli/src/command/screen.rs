@@ -84,8 +84,8 @@ pub fn open(colours: Colours) -> CommandResult {
                 previews.want(order);
                 continue;
             }
-            ScreenJob::Write { path, text, and_edit, command } => match written(&path, &text) {
-                Ok(()) => ScreenMessage::Written { path, and_edit, command },
+            ScreenJob::Write { path, text, and_edit, said } => match written(&path, &text) {
+                Ok(()) => ScreenMessage::Written { path, and_edit, said },
                 Err(failure) => ScreenMessage::Failed(failure.in_words()),
             },
             ScreenJob::Export { what, folder, table } => match files::put(what, &folder, &table) {

@@ -41,7 +41,7 @@ impl Overlay {
     pub fn ask_for_new(&mut self, id: &str, text: String) {
         let stem = id.rsplit('/').next().unwrap_or(id).trim_end_matches(".yaml").trim_end_matches(".yml");
         let line = TextInput::proposing(format!("my-{}.yaml", stem.trim_start_matches("my-")));
-        let label = "new: a URL, a command, or a name for a copy";
+        let label = "new: URL, command or file";
         self.prompt = Some(Prompt { label, line, text, virtual_time: None });
     }
 
@@ -68,9 +68,10 @@ impl Overlay {
         let path = PathBuf::from(if has_ending { name.to_owned() } else { format!("{name}.yaml") });
         let stem = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
         let world = virtual_time.map(|virtual_time| if virtual_time { " --virtual" } else { "" });
-        let command = world.map_or_else(String::new, |world| format!("lab run {}{world}", path.display()));
+        let how = world.map_or_else(String::new, |world| format!(": lab run {}{world}", path.display()));
+        let said = format!("wrote {}{how}", path.display());
         let (text, and_edit) = (named(&text, &stem), virtual_time.is_none());
-        self.queue.push_back(Effect::Job(ScreenJob::Write { path, text, and_edit, command }));
+        self.queue.push_back(Effect::Job(ScreenJob::Write { path, text, and_edit, said }));
     }
 
     /// A key while the menu is open: what was chosen of it.

@@ -94,7 +94,7 @@ impl App {
                     if found.experiment.has_no_plant() =>
                 {
                     let job = ScreenJob::Calibrate(PathBuf::from(id));
-                    self.done("measuring what its requests cost (lab calibrate): about a minute ...");
+                    self.done("measuring what its requests cost (lab calibrate): about two minutes ...");
                     return Some(Effect::Job(job));
                 }
                 _ => self
@@ -143,7 +143,7 @@ impl App {
     }
 
     /// What a service costs was measured: it is set up to be run in virtual time.
-    pub(super) fn calibrated(&mut self, file: &Path, plant: &Path) {
+    pub(super) fn calibrated(&mut self, file: &Path, plant: &Path, said: &str) {
         let id = file.display().to_string();
         self.home.point_at(&id);
         let Some(fresh) = self.home.chosen().and_then(|choice| Some(choice.found()?.setup())) else { return };
@@ -155,7 +155,7 @@ impl App {
             Ok(()) => {
                 self.go(Screen::Setup);
                 self.done(format!(
-                    "measured: {}. Enter runs it in virtual time, w keeps it in a file",
+                    "{said}\nEnter runs it in virtual time with {}; w keeps that in a file",
                     plant.display()
                 ));
             }

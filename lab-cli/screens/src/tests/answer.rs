@@ -20,6 +20,7 @@ fn a_comparison_begins_with_what_to_deploy_and_the_order_of_the_arms() {
         let at = |text: &str| drawn.lines().position(|line| line.contains(text)).unwrap_or_else(|| panic!("{drawn}"));
         assert!(at("Deploy seda: no arm serves more") == 1, "{drawn}");
         assert!(height == 16 || at("$ lab proxy --to URL --policy seda") < 4, "{drawn}");
+        assert!(height == 16 || at("How sure: one block") < 7, "{drawn}");
         assert!(at(" $★ + seda ") + 1 == at(" 2 . none "), "{drawn}");
     }
     shows(&app, (120, 40), &["Goodput in spike, most first: seda 84/s, none 35/s; one block"]);

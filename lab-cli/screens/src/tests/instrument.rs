@@ -159,7 +159,7 @@ fn a_saved_run_opens_on_the_live_screen_and_plays() {
     assert!(frame(&app, Palette::Plain, 120, 40).contains("SAVED RUN at 20 s"));
     presses(&mut app, [KeyCode::Char('+'), KeyCode::Char(' ')]);
     assert!(app.passed(std::time::Duration::from_millis(2500)), "five seconds of the run");
-    shows(&app, (120, 40), &["PLAYING at 25 s, 2 s a second"]);
+    shows(&app, (120, 40), &["PLAYING at 25 s, 2x"]);
     // Another arm, at the same second and with the same percentile, and it goes on.
     assert!(frame(&app, Palette::Plain, 120, 40).contains(" p90"));
     presses(&mut app, [KeyCode::Char('t'), KeyCode::Tab]);
@@ -272,16 +272,13 @@ fn what_an_experiment_shows_is_drawn_as_it_comes() {
 fn a_new_file_is_written_edited_and_set_up_anew() {
     let mut app = App::default();
     press(&mut app, KeyCode::Char('n'));
-    assert!(
-        frame(&app, Palette::Plain, 100, 30)
-            .contains("new: a URL, a command, or a name for a copy: my-flash-crowd.yaml_")
-    );
+    shows(&app, (80, 24), &["new: URL, command or file: my-flash-crowd.yaml_   Enter: do it   Esc: leave"]);
     type_in(&mut app, "mine");
     press(&mut app, KeyCode::Enter);
     let Some(Effect::Job(ScreenJob::Write { path, text, and_edit, .. })) = app.wanted() else { panic!("a file") };
     assert!(path.as_os_str() == "mine.yaml" && and_edit, "{path:?}");
     assert!(text.starts_with(&experiment::schema::modeline()) && text.contains("\nname: mine\n"), "{text}");
-    app.receive(ScreenMessage::Written { path: path.clone(), and_edit, command: String::new() });
+    app.receive(ScreenMessage::Written { path: path.clone(), and_edit, said: "wrote mine.yaml".to_owned() });
     assert!(matches!(app.wanted(), Some(Effect::Edit(edited)) if edited == path));
     app.edited(path.clone(), None);
     assert!(matches!(app.wanted(), Some(Effect::Job(ScreenJob::Look))));

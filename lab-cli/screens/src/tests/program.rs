@@ -110,7 +110,7 @@ fn from_a_url_to_a_run_in_virtual_time_without_leaving() {
     app.receive(ScreenMessage::Written {
         path: path.clone(),
         and_edit: false,
-        command: "lab run shop.yaml".to_owned(),
+        said: "asked for /: so about 3 at once\nwrote shop.yaml".to_owned(),
     });
     let files = vec![("shop.yaml".to_owned(), OWN.to_owned())];
     app.receive(ScreenMessage::Found(FolderContents { files, ..FolderContents::default() }));
@@ -121,8 +121,13 @@ fn from_a_url_to_a_run_in_virtual_time_without_leaving() {
     app.receive(ScreenMessage::Failed("nobody listens there".to_owned()));
     let job = press(&mut app, KeyCode::Char('m'));
     assert!(matches!(job, Some(Effect::Job(ScreenJob::Calibrate(file))) if file == path));
-    app.receive(ScreenMessage::Failed("nobody listens there".to_owned()));
-    shows(&app, (100, 30), &["nobody listens there"]);
+    let said =
+        "http://127.0.0.1:8080: http://127.0.0.1:8080/ did not answer within 3 s (refused)\n  start it before the lab"
+            .to_owned();
+    app.receive(ScreenMessage::Failed(said));
+    shows(&app, (80, 24), &["did not answer within 3 s", "│start it before the lab ", "? help"]);
+    press(&mut app, KeyCode::Char('['));
+    hides(&app, (80, 24), &["start it before"]);
     app.home.point_at("flash-crowd");
     assert!(press(&mut app, KeyCode::Char('m')).is_none());
     shows(&app, (100, 30), &["there is nothing to measure"]);
@@ -477,7 +482,10 @@ fn every_screen_can_be_drawn_at_every_size_and_has_its_help() {
     press(&mut apps[3], KeyCode::Char('r'));
     for app in &mut apps {
         for (width, height) in [(1, 1), (10, 3), (60, 16), (80, 24), (200, 60), (300, 100)] {
-            let _ = frame(app, Palette::COLOURS, width, height);
+            let drawn = frame(app, Palette::COLOURS, width, height);
+            let foot = drawn.lines().last().unwrap_or_default();
+            let has_a_way_out = ["Esc back", "q leave"].iter().any(|way| foot.contains(way));
+            assert!(width < 60 || has_a_way_out && foot.contains("? help"), "{drawn}");
         }
         press(app, KeyCode::Char('?'));
         assert!(frame(app, Palette::Plain, 80, 24).contains("╭ help "));

@@ -267,15 +267,15 @@ fn a_setup_is_written_as_a_file_that_runs_the_same() {
     presses(&mut app, [KeyCode::Char('+'), KeyCode::Char('w')]);
     assert!(frame(&app, Palette::Plain, 120, 36).contains("write the setup as: my-flash-crowd.yaml_"));
     press(&mut app, KeyCode::Enter);
-    let Some(Effect::Job(ScreenJob::Write { path, text, and_edit, command })) = app.wanted() else { panic!("a file") };
+    let Some(Effect::Job(ScreenJob::Write { path, text, and_edit, said })) = app.wanted() else { panic!("a file") };
     assert_eq!((path.to_str(), and_edit), (Some("my-flash-crowd.yaml"), false));
-    assert_eq!(command, "lab run my-flash-crowd.yaml --virtual");
+    assert_eq!(said, "wrote my-flash-crowd.yaml: lab run my-flash-crowd.yaml --virtual");
     assert!(text.starts_with("# yaml-language-server: $schema=") && text.contains("name: my-flash-crowd\n"), "{text}");
     let order = app.setup.as_ref().expect("a setup").order().expect("it can run");
     let wanted = experiment::read(&order.text, &order.changes).expect("it is good");
     let found = experiment::read(&text, &experiment::Changes::default()).expect("it is good");
     assert_eq!(found, experiment::Experiment { name: "my-flash-crowd".to_owned(), ..wanted });
-    app.receive(crate::ScreenMessage::Written { path, and_edit, command });
+    app.receive(crate::ScreenMessage::Written { path, and_edit, said });
     assert!(
         frame(&app, Palette::Plain, 120, 36)
             .contains("wrote my-flash-crowd.yaml: lab run my-flash-crowd.yaml --virtual")

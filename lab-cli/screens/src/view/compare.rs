@@ -8,7 +8,7 @@ use ratatui::{prelude::*, widgets::*};
 
 use super::{
     findings,
-    widgets::{framed, hints},
+    widgets::{fitted, framed, hints},
 };
 use crate::{
     Palette,
@@ -31,10 +31,11 @@ pub(super) use ranking::first_row;
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette: Palette) -> Line<'static> {
     if let Some(from) = compare.behind {
         findings::draw(frame, area, compare, from, palette);
-        return hints(&[("up down", "the rest"), ("Enter", "or Esc back"), ("?", "help")], area.width, palette);
+        return hints("up down: the rest; Enter: or Esc back; ?: help", area.width, palette);
     }
     let Places { title, answer, table, tabs, picture, doing, is_boxed } = places(area, compare);
-    frame.render_widget(Paragraph::new(head(compare, palette)), title);
+    let heads: Vec<_> = head(compare, palette).into_iter().map(|line| fitted(line, title.width)).collect();
+    frame.render_widget(Paragraph::new(heads), title);
     frame.render_widget(Paragraph::new(answer::lines(compare, area, palette)), answer);
     let block = || Block::new().border_style(palette.faint()).title_style(palette.titles());
     if table.height > 0 {
@@ -60,27 +61,14 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette
 }
 
 fn keys(compare: &Compare, width: u16, palette: Palette) -> Line<'static> {
-    let mut keys = vec![
-        ("arrows", "arm, figure"),
-        ("v", "picture"),
-        ("Tab", "phase"),
-        ("y", "copy command"),
-        ("Enter", "claims, settings"),
-        ("o", "replay"),
-        ("s", "sort"),
-        ("b", "baseline"),
-        ("w", "report, table"),
-        ("x", "solo"),
-        (". ,", "a second"),
-        ("space", "hide"),
-        ("z", "zoom"),
-        ("Esc", "back"),
-        ("?", "help"),
-    ];
-    if compare.runs.len() == 2 {
-        keys.insert(3, ("a", if compare.look.across { "each run for itself" } else { "B against A" }));
-    }
-    hints(&keys, width, palette)
+    let across = match (compare.runs.len(), compare.look.across) {
+        (2, true) => "a: each run for itself; ",
+        (2, false) => "a: B against A; ",
+        _ => "",
+    };
+    let keys = "y: copy command; Enter: claims, settings; w: report, table; ";
+    let more = "arrows: arm, figure; v: picture; Tab: phase; o: replay; s: sort; b: baseline; x: solo; . ,: a second; space: hide; z: zoom";
+    hints(&format!("{keys}{across}{more}; Esc: back; ?: help"), width, palette)
 }
 
 /// Places of the screen's parts, each within its frame; those without height are not shown.
@@ -98,6 +86,8 @@ pub(super) struct Places {
 const BOXED: u16 = 29;
 const ROOMY: u16 = 22;
 const PICTURE: u16 = 8;
+/// Rows of the table that come before what an arm did.
+const MOST_ROWS: u16 = 8;
 
 pub(super) fn places(area: Rect, compare: &Compare) -> Places {
     let is_boxed = area.height >= BOXED;
@@ -112,7 +102,7 @@ pub(super) fn places(area: Rect, compare: &Compare) -> Places {
         height => 5 + edge + u16::from(height > BOXED + PICTURE),
     };
     let rest = area.height.saturating_sub(heads + said + 1);
-    let doing = if rest < rows.min(6) + PICTURE + doing { 0 } else { doing };
+    let doing = if rest < rows.min(MOST_ROWS) + PICTURE + doing { 0 } else { doing };
     let table = rows.min((rest - doing).saturating_sub(PICTURE.max(rest / 3))).max(4);
     let [said, doing, table] = if compare.look.enlarged { [0; 3] } else { [said, doing, table] };
     let parts = [heads, said, table, 1].map(Constraint::Length);

@@ -5,8 +5,11 @@ use ratatui::{prelude::*, widgets::*};
 use super::widgets::pane;
 use crate::{Palette, keymap, panel::Screen};
 
+const CAPACITY: (&str, &str) = ("capacity", "requests/s in the mean; chance, or a queue served later, adds");
+
 const OF_RUNS: &[(&str, &str)] = &[
     ("in time", "answered as asked within the target: goodput"),
+    CAPACITY,
     ("low, BAD", "under 90 %, under half of what could be answered in time"),
     ("as needed", "about as many are turned away as ask beyond the capacity"),
     ("work", "the time that the service needs for all that is inside"),
@@ -42,6 +45,7 @@ const OF_TRACES: &[(&str, &str)] = &[
 ];
 const OF_COMPARISONS: &[(&str, &str)] = &[
     ("goodput/s", "answered as asked within the target"),
+    CAPACITY,
     (">= 5 s", "hidden by requests without an answer: at least this"),
     ("x1.20", "times the baseline's value; [low, high]: its 95 % interval"),
     ("differs", "by more than the margin that matters: over x1 is more"),

@@ -5,7 +5,7 @@ use experiment::{Experiment, resolve::load_in_words};
 use ratatui::{prelude::*, widgets::*};
 use traces::trace::{Header, Names};
 
-use super::widgets::{hints, pane, part_shown, prompt, rounded, spark};
+use super::widgets::{fitted, hints, pane, part_shown, prompt, rounded, spark};
 use crate::{
     Palette,
     app::{App, Content, Found, Group, Home},
@@ -51,21 +51,14 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, palette: Palett
 fn keys(home: &Home, width: u16, palette: Palette) -> Line<'static> {
     let found = home.chosen().and_then(|choice| choice.found());
     let live = found.filter(|found| !found.experiment.simulation.only).map(|found| live_time(&found.experiment));
-    let live = live.map_or_else(String::new, |live| format!("live, {live}"));
-    let measured = found.is_some_and(|found| !found.experiment.has_no_plant());
-    let of_experiment = [
-        ("Enter", "run it", measured),
-        ("L", &*live, !live.is_empty()),
-        ("m", "measure its costs", !measured),
-        ("Tab", "change it first", true),
-    ];
-    let mut keys = match found {
-        Some(_) => of_experiment.iter().filter(|(.., shown)| *shown).map(|(key, word, _)| (*key, *word)).collect(),
-        None => vec![("Enter", "look into it")],
+    let live = live.map_or_else(String::new, |live| format!("L: live, {live}; "));
+    let first = match found {
+        None => "Enter: look into it".to_owned(),
+        Some(found) if found.experiment.has_no_plant() => format!("{live}m: measure its costs; Tab: change"),
+        Some(_) => format!("Enter: run it; {live}Tab: change"),
     };
-    keys.extend([("/", "find"), ("n", "new, your own URL"), ("r", "past runs"), ("e", "edit"), ("[ ]", "the text")]);
-    keys.extend([("R", "read again"), ("q", "leave"), ("?", "help")]);
-    hints(&keys, width, palette)
+    let more = "n: your service; /: find; r: past runs; e: edit; [ ]: the text; R: read again";
+    hints(&format!("{first}; {more}; q: leave; ?: help"), width, palette)
 }
 
 /// Rows of the right side from which on there is room for a picture, and most rows of one.
@@ -122,7 +115,7 @@ fn list(frame: &mut Frame<'_>, area: Rect, home: &Home, palette: Palette) {
     let (all, first) = list_rows(home, room);
     let wide = area.width * 2 >= WIDE - 10;
     // Beside the border, a mark, the name, the course, and what is between them.
-    let beside_names = usize::from(area.width.saturating_sub(NAMES + 6)).saturating_sub(PROFILE);
+    let beside_names = area.width.saturating_sub(NAMES + 6 + PROFILE as u16);
     let rows = all.iter().skip(first).take(room).map(|row| match row {
         // Titles are written over the columns, below.
         ListRow::Title(_) => Row::new([""]),
@@ -132,13 +125,10 @@ fn list(frame: &mut Frame<'_>, area: Rect, home: &Home, palette: Palette) {
             let mark = if choice.read.is_err() { "!" } else { " " };
             let beside = if *n == home.at { style } else { palette.faint() };
             let experiment = choice.found().map(|found| &found.experiment);
-            let mut about = experiment.map_or_else(String::new, |experiment| scrubbed(&experiment.about));
-            if about.chars().count() > beside_names {
-                about = about.chars().take(beside_names.saturating_sub(1)).chain(['…']).collect();
-            }
+            let about = experiment.map_or_else(String::new, |experiment| scrubbed(&experiment.about));
             let load = experiment.map_or_else(String::new, profile);
             let mut cells = vec![Cell::new(mark), Cell::new(scrubbed(&choice.id))];
-            cells.extend(wide.then(|| Cell::new(Span::styled(about, beside))));
+            cells.extend(wide.then(|| Cell::new(fitted(Line::styled(about, beside), beside_names))));
             cells.push(Cell::new(Span::styled(load, beside)));
             Row::new(cells).style(style)
         }

@@ -42,16 +42,8 @@ pub(super) fn draw_saved(frame: &mut Frame<'_>, area: Rect, replay: &Replay, pal
     let _ = draw(frame, area, &replay.state, palette);
     let speed = replay.speed;
     let (word, play) = if replay.playing { ("PLAYING", "stand still") } else { ("SAVED RUN", "play") };
-    let at = format!("{word} at {} s, {speed} s a second", replay.second() + 1);
-    let keys = [
-        ("space", play),
-        ("left right", "a second"),
-        ("+ -", "speed"),
-        ("Tab", "next arm"),
-        ("1-9", "panel"),
-        ("Esc", "back"),
-        ("?", "help"),
-    ];
+    let at = format!("{word} at {} s, {speed}x", replay.second() + 1);
+    let keys = format!("space: {play}; Tab: next arm; left right: a second; +-: speed; 1-9: panel; Esc: back; ?: help");
     let mut line = Line::styled(format!("{at}   "), palette.warn());
     let room = area.width.saturating_sub(u16::try_from(line.width()).unwrap_or(u16::MAX));
     line.spans.extend(hints(&keys, room, palette).spans);
@@ -153,33 +145,23 @@ fn draw_panel(frame: &mut Frame<'_>, area: Rect, panel: Panel, state: &State, pa
     draw(frame, area, state, palette);
 }
 
-/// Keys that change a live run.
-const CHANGES: [(&str, &str); 8] = [
-    ("s", "spike"),
-    ("c", "capacity"),
-    ("l", "delay"),
-    ("o", "policy"),
-    ("a", "arrivals"),
-    ("i", "impatience"),
-    ("e", "parameter"),
-    ("m", "machines"),
-];
-
 fn hint(state: &State, width: u16, palette: Palette) -> Line<'static> {
     let frozen = state.running.as_ref().and_then(|running| running.until);
-    match (&state.said, state.stopping, frozen) {
-        (Some(said), _, _) => Line::styled(analysis::text::scrubbed(said), palette.warn()),
-        (_, true, _) => Line::styled("STOPPING: saving what was measured. q again: end at once", palette.warn()),
-        (_, _, Some(second)) => {
+    match (state.stopping, frozen) {
+        (true, _) => Line::styled("STOPPING: saving what was measured. q again: end at once", palette.warn()),
+        (_, Some(second)) => {
             let seen = second + 1;
             Line::styled(format!("FROZEN at {seen} s: the run goes on. left right: look   p: go on"), palette.warn())
         }
         _ => {
             let panels = if front_doors::lines(state) > 0 { "1-9" } else { "1-8" };
-            let mut keys = vec![("q", "stop"), ("p", "freeze"), (panels, "panel")];
-            keys.extend(CHANGES.iter().filter(|_| !state.is_virtual()));
-            keys.push(("?", "help"));
-            hints(&keys, width, palette)
+            let changes = match state.is_virtual() {
+                true => "",
+                false => {
+                    "s: spike; c: capacity; l: delay; o: policy; a: arrivals; i: impatience; e: parameter; m: machines; "
+                }
+            };
+            hints(&format!("p: freeze; {panels}: panel; {changes}q: stop; ?: help"), width, palette)
         }
     }
 }

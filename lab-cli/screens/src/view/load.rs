@@ -6,7 +6,7 @@ use analysis::{
 };
 use ratatui::{prelude::*, widgets::*};
 
-use super::widgets::{bar, hints, pane};
+use super::widgets::{bar, fitted, hints, pane};
 use crate::{Palette, load::LoadProgress};
 
 /// Percentiles that are shown where no others were asked for.
@@ -32,7 +32,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, progress: &LoadProgress, p
     figures(frame, times, "percentiles", percentiles(progress), palette);
     match progress.stopping {
         true => Line::styled("STOPPING: what is open is awaited. q again: end at once", palette.warn()),
-        false => hints(&[("q", "stop"), ("?", "help")], area.width, palette),
+        false => hints("q: stop; ?: help", area.width, palette),
     }
 }
 
@@ -114,11 +114,12 @@ fn draw_replies(frame: &mut Frame<'_>, area: Rect, progress: &LoadProgress, pale
         replies.statuses.iter().map(|(status, count)| (*count, status.to_string(), *status >= 400)).collect();
     rows.extend(replies.errors.iter().map(|(error, count)| (*count, scrubbed(error), true)));
     if progress.sums.timed_out > 0 {
-        rows.push((progress.sums.timed_out, "no answer within the time-out".to_owned(), true));
+        rows.push((progress.sums.timed_out, "timed out".to_owned(), true));
     }
     rows.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     let line = |(count, text, bad): (u64, String, bool)| {
-        Line::styled(format!("{count:>9} {text}"), if bad { palette.bad() } else { Style::new() })
+        let line = Line::styled(format!("{count:>9} {text}"), if bad { palette.bad() } else { Style::new() });
+        fitted(line, area.width.saturating_sub(2))
     };
     let block = pane("statuses and errors", false, palette);
     frame.render_widget(Paragraph::new(rows.into_iter().map(line).collect::<Vec<_>>()).block(block), area);

@@ -27,7 +27,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, past: &Past, palette: Pale
     if past.is_empty() {
         let text = " none in this folder yet: Esc, choose an experiment, run it";
         frame.render_widget(Paragraph::new(text).style(palette.faint()).block(block), body);
-        return hints(&[("Esc", "back"), ("q", "leave"), ("?", "help")], area.width, palette);
+        return hints("q: leave; Esc: back; ?: help", area.width, palette);
     }
     let room = usize::from(body.height.saturating_sub(3));
     let first = past.window.first(past.at, shown.len(), room);
@@ -49,14 +49,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, past: &Past, palette: Pale
         1 => "open the one that is ticked".to_owned(),
         ticked => format!("compare the {ticked} that are ticked"),
     };
-    let keys = [
-        ("Enter", compare.as_str()),
-        ("space", "tick"),
-        ("/", "find"),
-        ("R", "read again"),
-        ("Esc", "back"),
-        ("?", "help"),
-    ];
+    let keys = format!("Enter: {compare}; space: tick; /: find; R: read again; Esc: back; ?: help");
     hints(&keys, area.width, palette)
 }
 

@@ -5,7 +5,7 @@ use ratatui::{prelude::*, widgets::*};
 
 use super::{
     form,
-    widgets::{hints, pane, part_shown, prompt, rounded},
+    widgets::{fitted, hints, pane, part_shown, prompt, rounded},
 };
 use crate::{
     Palette,
@@ -19,9 +19,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, setup: &Setup, palette: Pa
         Span::styled(format!(" {} ", scrubbed(&setup.name)), palette.title()),
         Span::raw(format!(" {}", scrubbed(&setup.experiment.about))),
     ]);
-    frame.render_widget(words, places.title);
-    frame.render_widget(how(setup, palette), places.how);
-    frame.render_widget(Line::styled(format!(" $ {}", scrubbed(&setup.command())), palette.faint()), places.command);
+    let command = Line::styled(format!(" $ {}", scrubbed(&setup.command())), palette.faint());
+    for (line, place) in [(words, places.title), (how(setup, palette), places.how), (command, places.command)] {
+        frame.render_widget(fitted(line, place.width), place);
+    }
     arms(frame, places.arms, setup, palette);
     policy(frame, places.about, setup, palette);
     let name = setup.candidate().map_or_else(String::new, |arm| scrubbed(&arm.label));
@@ -92,33 +93,12 @@ fn line(setup: &Setup, width: u16, palette: Palette) -> Line<'static> {
             prompt("new value", line, if width < 120 { "Enter: take it   Esc: keep" } else { keys }, width, palette)
         }
         (None, Pane::Arms) => {
-            let keys = [
-                ("Enter", "RUN"),
-                ("space", "tick"),
-                ("Tab", "parameters, experiment"),
-                ("v", "virtual or live"),
-                ("d", "duplicate"),
-                ("w", "write"),
-                ("u", "undo all"),
-                ("+ -", "repeat"),
-                ("e", "edit"),
-                ("a", "all"),
-                ("Esc", "back"),
-                ("?", "help"),
-            ];
-            hints(&keys, width, palette)
+            let keys = "Enter: RUN; space: tick; Tab: next pane; v: virtual or live; d: duplicate; w: write; u: undo all; +-: repeat; \
+                        e: edit; a: all; Esc: back; ?: help";
+            hints(keys, width, palette)
         }
         (None, _) => {
-            let keys = [
-                ("Enter", "change"),
-                ("Tab", "next pane"),
-                ("/", "find"),
-                ("u", "undo all"),
-                ("w", "write"),
-                ("Esc", "arms"),
-                ("?", "help"),
-            ];
-            hints(&keys, width, palette)
+            hints("Enter: change; Tab: next pane; /: find; u: undo all; w: write; Esc: arms; ?: help", width, palette)
         }
     }
 }

@@ -50,8 +50,10 @@ fn band(shape: &Shape, running: Option<&Running>, width: u16, palette: Palette) 
     for (phase, ends) in shape.phases.iter().zip(shape.ends()) {
         let is_current = running.is_some_and(|running| running.phase == phase.name);
         let style = if is_current { palette.strong() } else { palette.faint() };
-        let text = scrubbed(&format!("┼ {}: {} ", phase.name, phase.load));
         let to = if ends < end { column(ends) } else { cells.len() };
+        let whole = scrubbed(&format!("┼ {}: {} ", phase.name, phase.load));
+        let has_room = whole.chars().count() <= to - from + usize::from(from == 0);
+        let text = if has_room { whole } else { scrubbed(&format!("┼ {} ", phase.name)) };
         for (cell, c) in cells[from..to].iter_mut().zip(text.chars().skip(usize::from(from == 0))) {
             *cell = (c, style);
         }

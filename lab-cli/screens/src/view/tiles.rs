@@ -7,7 +7,7 @@ use analysis::{
 };
 use ratatui::{prelude::*, widgets::*};
 
-use super::widgets::{bar, both_ends};
+use super::widgets::{bar, both_ends, fitted};
 use crate::{
     Palette,
     state::{Running, State},
@@ -71,10 +71,10 @@ impl Tile {
         if framed {
             let bar = bar(self.share, room.saturating_sub(2));
             frame.render_widget(Line::styled(format!(" {bar}"), self.style), row(1));
-            frame.render_widget(Paragraph::new(Line::from(below)), row(2));
+            frame.render_widget(fitted(Line::from(below), inner.width), row(2));
         } else {
             let bar = Span::styled(format!(" {}", bar(self.share, room / 3)), self.style);
-            frame.render_widget(Line::from(vec![bar, below]), row(1));
+            frame.render_widget(fitted(Line::from(vec![bar, below]), inner.width), row(1));
         }
     }
 }
@@ -176,7 +176,7 @@ fn others(state: &State, show: impl Fn(&Measured) -> String) -> String {
     for arm in state.finished.iter().rev() {
         let Some(phase) = busiest(&arm.phases).filter(|_| !names.contains(&arm.shown_name())) else { continue };
         names.push(arm.shown_name());
-        shown.push(format!("{} {}", scrubbed(arm.shown_name()), show(&phase.measured)));
+        shown.push(format!("{} {}", show(&phase.measured), scrubbed(arm.shown_name())));
     }
     shown.join(", ")
 }

@@ -35,8 +35,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Pa
         };
         draw(frame, place, trace, palette);
     }
-    let keys = [("1-6", "panel"), ("arrows", "another way"), ("Esc", "back"), ("q", "leave"), ("?", "help")];
-    hints(&keys, area.width, palette)
+    hints("1-6: panel; arrows: another way; q: leave; Esc: back; ?: help", area.width, palette)
 }
 
 fn title(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Palette) {

@@ -14,35 +14,50 @@ pub(super) fn both_ends(frame: &mut Frame<'_>, area: Rect, left: Line<'_>, right
     let given = if free > wanted { wanted } else { wanted.min(area.width / 2) };
     let [left_area, _, right_area] =
         Layout::horizontal([Constraint::Fill(1), Constraint::Length(1), Constraint::Length(given)]).areas(area);
-    frame.render_widget(Paragraph::new(left), left_area);
+    frame.render_widget(fitted(left, left_area.width), left_area);
     frame.render_widget(Paragraph::new(right).alignment(Alignment::Right), right_area);
+}
+
+/// Line within so many columns: one that is longer ends in `…`.
+pub(super) fn fitted(mut line: Line<'_>, width: u16) -> Line<'_> {
+    if line.width() <= width.into() {
+        return line;
+    }
+    let mut left = usize::from(width).saturating_sub(1);
+    for span in &mut line.spans {
+        let kept: String = span.content.chars().take(left).collect();
+        left -= kept.chars().count();
+        span.content = kept.into();
+    }
+    line.spans.push(Span::raw("…"));
+    line
 }
 
 /// A line that is written, between its label and the keys that end it.
 pub(super) fn prompt(label: &str, line: &TextInput, keys: &str, width: u16, palette: Palette) -> Line<'static> {
-    let beside = label.chars().count() + keys.chars().count() + 5;
-    let room = usize::from(width).saturating_sub(beside).max(LEAST_WRITTEN);
-    Line::styled(format!("{label}: {}   {keys}", line.shown(room)), palette.strong())
+    let room = usize::from(width).saturating_sub(label.chars().count() + 3);
+    // What is written comes first.
+    let keys = format!("   {keys}");
+    let with_keys = room.saturating_sub(keys.chars().count());
+    match line.text.chars().count() < with_keys {
+        true => Line::styled(format!("{label}: {}{keys}", line.shown(with_keys)), palette.strong()),
+        false => Line::styled(format!("{label}: {}", line.shown(room)), palette.strong()),
+    }
 }
 
-/// Columns that what is written has at least.
-const LEAST_WRITTEN: usize = 24;
-
-/// The keys that matter most here, each with its effect: as many as there is room for, the first ones first. The help, which is
-/// the last, is always there.
-pub(super) fn hints(keys: &[(&str, &str)], width: u16, palette: Palette) -> Line<'static> {
-    let wide = |(key, word): &(&str, &str)| key.chars().count() + word.chars().count() + 1;
-    let last = keys.last().map_or(0, wide);
-    let mut room = usize::from(width).saturating_sub(last);
-    let mut shown: Vec<&(&str, &str)> = Vec::new();
-    for key in &keys[..keys.len().saturating_sub(1)] {
-        if wide(key) + 3 > room {
-            break;
-        }
-        room -= wide(key) + 3;
-        shown.push(key);
-    }
-    shown.extend(keys.last());
+/// The keys that matter most here, each with its effect (`q: leave; ?: help`): as many as there is room for, the first ones first. The
+/// last two, which are the way out and the help, are always there.
+pub(super) fn hints(keys: &str, width: u16, palette: Palette) -> Line<'static> {
+    let keys: Vec<(&str, &str)> = keys.split("; ").filter_map(|hint| hint.split_once(": ")).collect();
+    let wide = |(key, word): &(&str, &str)| key.chars().count() + word.chars().count() + 4;
+    let (keys, last) = keys.split_at(keys.len().saturating_sub(2));
+    let mut room = (usize::from(width) + 3).saturating_sub(last.iter().map(wide).sum());
+    let has_room = |key: &&(&str, &str)| {
+        let left = room.checked_sub(wide(key));
+        room = left.unwrap_or(room);
+        left.is_some()
+    };
+    let shown: Vec<_> = keys.iter().take_while(has_room).chain(last).collect();
     let mut spans = Vec::new();
     for (n, (key, word)) in shown.into_iter().enumerate() {
         spans.extend((n > 0).then(|| Span::raw("   ")));
@@ -161,6 +176,18 @@ mod tests {
         assert_eq!(text(0.5, None), "████····");
         assert_eq!(text(0.5 + 3.0 / 64.0, Some(0.75)), "████▍·│·");
         assert_eq!(text(1.2, Some(0.5)), "████│██▶");
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_says_so_and_the_way_out_is_always_there() {
+        let line = || Line::from(vec![Span::raw("name "), Span::raw("and what it is")]);
+        assert_eq!(fitted(line(), 19).to_string(), "name and what it is");
+        assert_eq!(fitted(line(), 12).to_string(), "name and wh…");
+        assert_eq!(fitted(line(), 4).to_string(), "nam…");
+        let of = |width| hints("Enter: run it; Tab: change; q: leave; ?: help", width, Palette::Plain).to_string();
+        assert_eq!(of(44), "Enter run it   Tab change   q leave   ? help");
+        assert_eq!([43, 31].map(of), ["Enter run it   q leave   ? help"; 2]);
+        assert_eq!(of(30), "q leave   ? help");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Commands of the program that the screen has carried out, each in a process of its own, as from a shell.
 
 use std::{
+    io,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     thread,
@@ -8,6 +9,7 @@ use std::{
 };
 
 use crate::{
+    command::init::name_for,
     run::StopSignal,
     screens::{ScreenMessage, Teller},
 };
@@ -17,16 +19,11 @@ const LOOK: Duration = Duration::from_millis(250);
 
 /// `lab init`: an experiment file for a service.
 pub fn init(service: &str, teller: &Teller, stop: &StopSignal) -> ScreenMessage {
-    let letters: String = service.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-    let words: Vec<&str> = letters.split('-').filter(|word| !word.is_empty() && !word.starts_with("http")).collect();
-    let stem: String = words.join("-").chars().take(40).collect();
-    let path = free(&format!("{stem}.yaml"));
+    let path = free(&format!("{}.yaml", name_for(service)));
     match lab(&["init", service, "-o", &path.display().to_string()], teller, stop) {
-        Ok(()) => {
-            let command = format!("lab run {}", path.display());
-            ScreenMessage::Written { path, and_edit: false, command }
-        }
-        Err(why) => ScreenMessage::Failed(why),
+        Ok([said, _]) if path.exists() => ScreenMessage::Written { path, and_edit: false, said },
+        Ok([_, complaints]) => ScreenMessage::Failed(complaint(&complaints)),
+        Err(error) => ScreenMessage::Failed(error.to_string()),
     }
 }
 
@@ -34,9 +31,13 @@ pub fn init(service: &str, teller: &Teller, stop: &StopSignal) -> ScreenMessage 
 pub fn calibrate(file: &Path, teller: &Teller, stop: &StopSignal) -> ScreenMessage {
     let plant = free(&format!("{}-plant.yaml", file.with_extension("").display()));
     match lab(&["calibrate", &file.display().to_string(), "-o", &plant.display().to_string()], teller, stop) {
-        Err(why) if !plant.exists() => ScreenMessage::Failed(why),
-        // An INVALID one is there too, and says so in every run.
-        _ => ScreenMessage::Calibrated { file: file.to_owned(), plant },
+        // An INVALID one is there too, and says so in every run. What it comes to is the last paragraph.
+        Ok([found, _]) if plant.exists() => {
+            let said = found.trim().rsplit("\n\n").next().unwrap_or_default().to_owned();
+            ScreenMessage::Calibrated { file: file.to_owned(), plant, said }
+        }
+        Ok([_, complaints]) => ScreenMessage::Failed(complaint(&complaints)),
+        Err(error) => ScreenMessage::Failed(error.to_string()),
     }
 }
 
@@ -47,12 +48,11 @@ fn free(name: &str) -> PathBuf {
     std::iter::once(PathBuf::from(name)).chain(more).find(|path| !path.exists()).unwrap_or_default()
 }
 
-/// Runs it to its end, or until the person leaves; if it fails, the last line of its answer, else of its complaints.
-fn lab(words: &[&str], teller: &Teller, stop: &StopSignal) -> Result<(), String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let command = &mut Command::new(program);
+/// Runs it to its end, or until the person leaves: its answer, and its complaints.
+fn lab(words: &[&str], teller: &Teller, stop: &StopSignal) -> io::Result<[String; 2]> {
+    let command = &mut Command::new(std::env::current_exe()?);
     command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut running = command.spawn().map_err(|error| error.to_string())?;
+    let mut running = command.spawn()?;
     let began = Instant::now();
     while running.try_wait().is_ok_and(|ended| ended.is_none()) {
         let so_far = format!("lab {} {}: {} s so far", words[0], words[1], began.elapsed().as_secs());
@@ -62,17 +62,27 @@ fn lab(words: &[&str], teller: &Teller, stop: &StopSignal) -> Result<(), String>
         }
         thread::sleep(LOOK);
     }
-    let output = running.wait_with_output().map_err(|error| error.to_string())?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = [output.stderr, output.stdout].concat();
-    Err(String::from_utf8_lossy(&said).lines().last().unwrap_or("it failed").to_owned())
+    let output = running.wait_with_output()?;
+    Ok([output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).trim_end().to_owned()))
+}
+
+/// The last complaint of a command, whose first line is marked: what went before is its progress.
+fn complaint(said: &str) -> String {
+    let marked = format!("\n{said}");
+    let last = marked.rsplit("\nlab: ").next().unwrap_or_default().trim();
+    if last.is_empty() { "it failed".to_owned() } else { last.to_owned() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_complaint_is_said_whole_with_its_way_out() {
+        let said = "lab: 1 of 3: with 1 at once 3.0 requests/s\nlab: nobody answers\n  start it\n";
+        assert_eq!(complaint(said), "nobody answers\n  start it");
+        assert_eq!(["died\n", ""].map(complaint), ["died", "it failed"]);
+    }
 
     #[test]
     fn a_file_that_is_there_is_not_written_over() {

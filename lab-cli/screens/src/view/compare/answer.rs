@@ -6,12 +6,13 @@ use analysis::{
 };
 use ratatui::prelude::*;
 
+use super::super::widgets::fitted;
 use crate::{Palette, app::Compare};
 
-/// Lines of a screen of few rows, and rows for each line more.
+/// Lines of a screen of few rows, rows for each line more, and most lines.
 const FEWEST: u16 = 2;
-const ROWS_A_LINE: u16 = 7;
-const ROWS_OF_FEWEST: u16 = 20;
+const ROWS_A_LINE: u16 = 4;
+const ROWS_OF_FEWEST: u16 = 15;
 const MOST: u16 = 6;
 /// Columns in front of a sentence.
 const INDENT: usize = 3;
@@ -25,14 +26,14 @@ pub(super) fn lines(compare: &Compare, area: Rect, palette: Palette) -> Vec<Line
     let mut lines = Vec::new();
     for (text, style) in said(compare, run, palette) {
         let mut rows = wrapped(&scrubbed(&text), room);
-        // The first one leaves a line for the command; another gives way to what has room.
+        // The first one leaves a line for the command.
         let most = if lines.is_empty() { left - 1 } else { left };
+        if most == 0 {
+            break;
+        }
         if rows.len() > most {
-            if !lines.is_empty() {
-                continue;
-            }
-            rows.truncate(most);
-            rows.last_mut().into_iter().for_each(|last| *last = cut(last, room));
+            let rest = rows.split_off(most - 1).join(" ");
+            rows.push(fitted(Line::raw(rest), room as u16).to_string());
         }
         left -= rows.len();
         for row in rows {
@@ -52,18 +53,8 @@ fn said(compare: &Compare, run: usize, palette: Palette) -> Vec<(String, Style)>
     });
     let Some(recommended) = compare.recommended(run) else { return opening.collect() };
     let command = recommended.deploy.first().map(|way| (format!("$ {way}"), palette.accent()));
-    let mut sentences: Vec<String> = recommended.lines();
-    sentences.retain(|line| !line.starts_with(HOW));
-    // What it costs comes before what else is to be known of it.
-    sentences[1..].sort_by_key(|line| !line.starts_with("Price "));
-    let mut sentences = sentences.into_iter();
+    let mut sentences = recommended.lines().into_iter().filter(|line| !line.starts_with(HOW));
     let first = sentences.next().map(|line| (line, palette.strong()));
     let others = sentences.map(|line| (line, palette.faint()));
-    first.into_iter().chain(command).chain(opening).chain(others).collect()
-}
-
-/// A line that ends with a whole word, within its room, and with `…`.
-fn cut(line: &str, room: usize) -> String {
-    let kept = wrapped(line, room.saturating_sub(2)).into_iter().next().unwrap_or_default();
-    format!("{kept} …")
+    first.into_iter().chain(command).chain(others).chain(opening).collect()
 }

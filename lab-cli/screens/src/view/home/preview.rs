@@ -24,7 +24,7 @@ const LEAST_PLOT: u16 = 6;
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, preview: &Preview, choice: &Choice, palette: Palette) {
     let Some(experiment) = choice.found().map(|found| &found.experiment) else { return };
-    let title = " at the most load: in time, p90 of a middle second ";
+    let title = " at the most load: in time, median p90 ";
     let block = titled(title, palette);
     if let Progress::Refused(why) = &preview.progress {
         return nothing(frame, area, block, &format!("not in virtual time: {}", scrubbed(why)), palette);
