@@ -27,16 +27,15 @@ pub fn section(run: &RunFiles) -> Markup {
     let recommended = recommendation(&run.summary).map_or_else(Vec::new, |found| found.lines());
     html! {
         section id="answer" {
-            @if let Some(what) = recommended.first() { p.headline { strong { (shown(what)) } } }
+            @if let Some((what, others)) = recommended.split_first() {
+                p.headline { strong { (shown(what)) } }
+                ul { @for line in others { li { (recommended_line(line)) } } }
+            }
             @if !run.summary.valid { p.headline.invalid { (no_conclusion(&run.summary)) } }
             @if let Some(order) = &answer.order { p.headline { (shown(order)) } }
             @let said = answer.arms.iter().enumerate().filter_map(|(number, arm)| Some((number, arm.sentence.as_ref()?)));
             ul.headline { @for (number, sentence) in said { li { (swatch(number)) span { (shown(sentence)) } } } }
             @if !answer.columns.is_empty() { (table(&answer, &run.summary)) }
-            @if !recommended.is_empty() {
-                h3 { "Recommendation" }
-                ul { @for line in &recommended { li { (recommended_line(line)) } } }
-            }
         }
     }
 }
