@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicU64;
 
 use analysis::live::{LiveEvent, TimelineSecond};
 use experiment::{Experiment, plan::Hindsight, plan_digest::seed_of};
-use measure::Shard;
 use workloads::StopFlag;
 
 use super::{
@@ -84,7 +83,7 @@ pub fn rehearse(experiment: &Experiment) -> Result<(), RunFailure> {
 /// # Errors
 /// What is missing, and how many would be needed.
 #[cfg(feature = "live")]
-pub fn fits(experiment: &Experiment, shard: Option<Shard>) -> Result<(), RunFailure> {
+pub fn fits(experiment: &Experiment, shard: Option<measure::Shard>) -> Result<(), RunFailure> {
     use experiment::{plan::ArmPlan, plan_digest::nowhere, resolve::load_plan};
     use senders::{RunError, RunOptions};
     use workloads::plan::LoadPlan;

@@ -207,7 +207,8 @@ impl Distribution {
 
     /// The same, with the upper end of its last bucket for the longest time.
     pub(super) fn with_longest_of_bucket(self) -> Self {
-        Self { longest_us: self.known.max(), ..self }
+        let longest_us = self.known.iter().last().map_or(0, |(micros, _)| micros);
+        Self { longest_us, ..self }
     }
 
     fn bounded(&mut self, time: Duration) -> u64 {

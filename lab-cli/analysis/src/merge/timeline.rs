@@ -50,8 +50,7 @@ pub(super) fn seconds(parts: Vec<Vec<TimelineSecond>>, times: &TimesBySecond) ->
         }
     }
     for (number, second) in &mut whole {
-        let of = |times: &SecondTimes| times.percentiles().unwrap_or_default();
-        let found = times.get(number).map(of).unwrap_or_default();
+        let found = times.get(number).map(SecondTimes::percentiles).unwrap_or_default();
         (second.p50_ms, second.p90_ms, second.p99_ms) = (found.p50, found.p90, found.p99);
         second.p50_at_least_ms = found.p50_at_least;
         second.p90_at_least_ms = found.p90_at_least;
@@ -67,8 +66,7 @@ pub(super) fn seconds(parts: Vec<Vec<TimelineSecond>>, times: &TimesBySecond) ->
 fn window(times: &TimesBySecond, ends: u32) -> ReportedTimes {
     let mut all = SecondTimes::default();
     times.range((ends + 1).saturating_sub(WINDOW)..=ends).for_each(|(_, second)| all.add(second));
-    let Times { count, p50, p90, p99, p50_at_least, p90_at_least, p99_at_least, .. } =
-        all.percentiles().unwrap_or_default();
+    let Times { count, p50, p90, p99, p50_at_least, p90_at_least, p99_at_least, .. } = all.percentiles();
     ReportedTimes { count, p50_ms: p50.or(p50_at_least), p90_ms: p90.or(p90_at_least), p99_ms: p99.or(p99_at_least) }
 }
 
