@@ -118,7 +118,7 @@ fn walk_a_part() {
     let (mut schedule, mut events, mut most) = (Schedule::new(&plan), 0_u32, 0);
     for _ in &mut schedule {
         events += 1;
-        if events % 1000 == 0 {
+        if events.is_multiple_of(1000) {
             most = most.max(resident());
         }
     }

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use measure::{Report, TimeFamily};
 use nix::sys::{
     resource::{UsageWho, getrusage},
     time::TimeValLike,
@@ -17,11 +18,11 @@ use tempfile::TempDir;
 use traces::Think;
 use workloads::{
     StopFlag,
-    plan::{Account, Load, LoadPlan, MailUsers, Phase, Target, Users},
+    plan::{Account, ConnectionHabit, Load, LoadPlan, MailUsers, Phase, Target, Users},
 };
 
 use super::{
-    CONNECTIONS,
+    CONNECTIONS, JUMP_SECONDS, MILLION, MILLION_SECONDS, SHARED,
     copy::{CopyServer, Seen},
 };
 
@@ -127,12 +128,16 @@ pub fn run_wrk(copy: &CopyServer, script: impl AsRef<Path>, seconds: u64) -> Res
 }
 
 pub fn run_users(copy: &CopyServer, accounts: &[Account], seconds: u64) -> Result<Measured, String> {
+    child("users", copy, seconds, accounts)?.1.checked("the users")
+}
+
+/// This program once more, with this as its first argument.
+fn child(what: &str, copy: &CopyServer, seconds: u64, accounts: &[Account]) -> Result<(String, Measured), String> {
     let myself = env::current_exe().map_err(|error| error.to_string())?;
     let accounts: Vec<String> = accounts.iter().map(|a| format!("{}:{}", a.user, a.password)).collect();
     let mut command = Command::new(myself);
-    command.args(["users", &copy.address.to_string(), &seconds.to_string(), &accounts.join(",")]);
-    let (_, measured) = measure(&mut command, copy, seconds, |output| output.trim().parse().ok())?;
-    measured.checked("the users")
+    command.args([what, &copy.address.to_string(), &seconds.to_string(), &accounts.join(",")]);
+    measure(&mut command, copy, seconds, |output| output.split_whitespace().next()?.parse().ok())
 }
 
 fn measure(
@@ -160,30 +165,63 @@ fn cpu_of_children() -> Duration {
     Duration::from_micros((usage.user_time().num_microseconds() + usage.system_time().num_microseconds()) as u64)
 }
 
+/// A million users in a process of its own: how late their requests were once all were there (99th percentile, ms), likewise with
+/// their coming, memory (MB) and share of a core.
+pub fn run_million(copy: &CopyServer, accounts: &[Account]) -> Result<[f64; 4], String> {
+    let (output, measured) = child("million", copy, JUMP_SECONDS + MILLION_SECONDS, accounts)?;
+    measured.checked("the users")?;
+    let figures: Vec<f64> = output.split_whitespace().skip(1).filter_map(|word| word.parse().ok()).collect();
+    figures.try_into().map_err(|_| format!("figures are missing: {output}"))
+}
+
 /// The child process: Markov users without a pause. Prints how many requests were answered as asked.
 pub fn users(address: &str, seconds: &str, accounts: &str) -> Result<(), String> {
     let seconds = seconds.parse().map_err(|_| "seconds")?;
+    let users = markov(accounts, Think::Constant(Duration::ZERO));
+    let report = send(address, users, &[("load", seconds, CONNECTIONS)])?;
+    println!("{}", answered(&report)?);
+    Ok(())
+}
+
+/// The child process: a million Markov users who think for a minute. Prints the number of answers, and the figures.
+pub fn million(address: &str, accounts: &str) -> Result<(), String> {
+    let mut users = markov(accounts, Think::Exponential { mean: Duration::from_secs(60) });
+    users.connections = ConnectionHabit::Shared { most: Some(SHARED) };
+    let report = send(address, users, &[("jump", JUMP_SECONDS, MILLION), ("all", MILLION_SECONDS, MILLION)])?;
+    let steady = report.distribution("all", TimeFamily::SendLag, None).and_then(|lag| lag.percentiles().p99);
+    let [steady, with_jump] = [steady, report.generator.send_lag_p99_ms].map(|lag| lag.unwrap_or(f64::INFINITY));
+    let health = &report.generator.health;
+    let (megabytes, cpu) = (health.resident_peak / 1_000_000, health.process_cpu.div_duration_f64(health.wall));
+    println!("{} {steady} {with_jump} {megabytes} {cpu}", answered(&report)?);
+    Ok(())
+}
+
+fn markov(accounts: &str, thinks: Think) -> MailUsers {
     let accounts = accounts.split(',').filter_map(|account| account.split_once(':'));
     let mut model = workloads::mail::arashi();
-    for think in model.think.values_mut() {
-        *think = Think::Constant(Duration::ZERO);
-    }
+    model.think.values_mut().for_each(|think| *think = thinks.clone());
     let accounts = accounts.map(|(user, password)| Account { user: user.into(), password: password.into() }).collect();
-    let users = Users::Mail(MailUsers::new(model, accounts));
-    let loads = vec![Load::users(CONNECTIONS)];
-    let phases = vec![Phase { name: "load".into(), duration: Duration::from_secs(seconds), loads }];
+    MailUsers::new(model, accounts)
+}
+
+fn send(address: &str, users: MailUsers, phases: &[(&str, u64, u32)]) -> Result<Report, String> {
+    let phase = |&(name, seconds, users): &(&str, u64, u32)| Phase {
+        name: name.into(),
+        duration: Duration::from_secs(seconds),
+        loads: vec![Load::users(users)],
+    };
+    let target = Target::at(address.parse().map_err(|_| "address")?);
     let plan = LoadPlan {
         timeout: Duration::from_secs(10),
         connect_timeout: Duration::from_secs(5),
         drain: Duration::from_secs(2),
-        ..LoadPlan::new(Target::at(address.parse().map_err(|_| "address")?), users, phases)
+        ..LoadPlan::new(target, Users::Mail(users), phases.iter().map(phase).collect())
     };
-    let report = senders::run(&plan, &RunOptions::default(), |_| {}, &StopFlag::new()).map_err(|e| e.to_string())?;
+    senders::run(&plan, &RunOptions::default(), |_| {}, &StopFlag::new()).map_err(|e| e.to_string())
+}
+
+fn answered(report: &Report) -> Result<u64, String> {
     let ledger = &report.total.measured;
     let served = ledger.served + ledger.served_late;
-    if ledger.sent != served {
-        return Err(format!("not every request was answered as asked: {ledger:?}"));
-    }
-    println!("{served}");
-    Ok(())
+    if ledger.sent != served { Err(format!("not every request was answered as asked: {ledger:?}")) } else { Ok(served) }
 }

@@ -39,6 +39,14 @@ const KEPT: f64 = 0.15;
 /// requests a second (14 000) than there are afterwards (10 000).
 const RAMP_SECONDS: u64 = 25;
 const STEADY_SECONDS: u64 = 20;
+/// A million users, who think for a minute and take turns on this many connections.
+const MILLION: u32 = 1_000_000;
+const SHARED: u32 = 4000;
+const MILLION_RUNS: usize = 3;
+/// A million users who are 100 us apart are there after 100 s. Each sends at once and every 60 s on average from then on: 10 000 requests
+/// a second at first, 23 000 at the end of the jump, 16 700 afterwards.
+const JUMP_SECONDS: u64 = 105;
+const MILLION_SECONDS: u64 = 60;
 const CLIENT_CORE: usize = 0;
 const SERVER_CORE: usize = 1;
 
@@ -50,6 +58,7 @@ fn main() -> ExitCode {
         ["many", address, users, ramp, seconds] => {
             many(parsed(address), parsed(users), parsed(ramp), parsed(seconds));
         }
+        ["million", address] => million(parsed(address)),
         ["paced", address, users, seconds] => paced(parsed(address), parsed(users), parsed(seconds)),
         [] => return compare(&["cpu", "many"]),
         parts => return compare(parts),
@@ -65,8 +74,9 @@ fn compare(parts: &[&str]) -> ExitCode {
         match *part {
             "cpu" => cpu_per_request(address),
             "many" => many_users(address),
+            "million" => a_million_users(address),
             "stalls" => stalls(address),
-            other => eprintln!("there is no part `{other}`: cpu, many, stalls"),
+            other => eprintln!("there is no part `{other}`: cpu, many, million, stalls"),
         }
     }
     let _ = server.process.kill();
@@ -101,10 +111,20 @@ fn cpu_per_request(address: SocketAddr) {
 
 /// 100 000 users with 10 s of think time in one process. The bound is on the time when all are there; the ramp is shown too.
 fn many_users(address: SocketAddr) {
+    let (ramp, steady) = (RAMP_SECONDS.to_string(), STEADY_SECONDS.to_string());
+    crowds("100 000 users", PAIRS, 400.0, &["many", &address.to_string(), "100000", &ramp, &steady]);
+}
+
+/// A million users with 60 s of think time in one process, on shared connections. They come as a jump, which is shown too.
+fn a_million_users(address: SocketAddr) {
+    crowds("a million users", MILLION_RUNS, 1200.0, &["million", &address.to_string()]);
+}
+
+/// Runs of so many users, each a process of its own with these arguments; `most`: the bound on its memory, MB.
+fn crowds(users: &str, runs: usize, most: f64, arguments: &[&str]) {
     let (mut lags, mut memory) = (Vec::new(), Vec::new());
-    for run in 1..=PAIRS {
-        let (ramp, steady) = (RAMP_SECONDS.to_string(), STEADY_SECONDS.to_string());
-        let client = measure(myself().args(["many", &address.to_string(), "100000", &ramp, &steady]), first_number);
+    for run in 1..=runs {
+        let client = measure(myself().args(arguments), first_number);
         let numbers: Vec<f64> = client.output.split_whitespace().filter_map(|word| word.parse().ok()).collect();
         let [requests, lag_ms, with_ramp_ms, megabytes, cpu, gap_ms, steal, ..] = numbers[..] else {
             println!("  run {run}: the client failed: {}", client.output);
@@ -122,8 +142,8 @@ fn many_users(address: SocketAddr) {
         lags.push(lag_ms);
         memory.push(megabytes);
     }
-    print_median("send lag p99 of 100 000 users, ms", &mut lags, "under 5", |median| median < 5.0);
-    print_median("memory of 100 000 users, MB", &mut memory, "under 400", |median| median < 400.0);
+    print_median(&format!("send lag p99 of {users}, ms"), &mut lags, "under 5", |median| median < 5.0);
+    print_median(&format!("memory of {users}, MB"), &mut memory, &format!("under {most}"), |median| median < most);
 }
 
 /// Users that think and keep their connection, at several rates: how often the sender's loop stalls, and why.
@@ -154,7 +174,21 @@ fn many(address: SocketAddr, users: u32, ramp_seconds: u64, seconds: u64) {
         users.think = traces::Think::Exponential { mean: Duration::from_secs(10) };
     }
     plan.sources = 16;
-    let report = run(&plan);
+    print_crowd(&run(&plan));
+}
+
+fn million(address: SocketAddr) {
+    let shared = ConnectionHabit::Shared { most: Some(SHARED) };
+    let mut plan = plan(address, Duration::from_secs(JUMP_SECONDS), vec![Load::users(MILLION)], shared);
+    let lasts = Duration::from_secs(MILLION_SECONDS);
+    plan.phases.push(Phase { name: "all".to_owned(), duration: lasts, loads: vec![Load::users(MILLION)] });
+    if let Users::Url(users) = &mut plan.users {
+        users.think = traces::Think::Exponential { mean: Duration::from_secs(60) };
+    }
+    print_crowd(&run(&plan));
+}
+
+fn print_crowd(report: &workloads::measure::Report) {
     let health = &report.generator.health;
     let steady = report.distribution("all", workloads::measure::TimeFamily::SendLag, None);
     let steady_lag = steady.and_then(|lag| lag.percentiles().p99).unwrap_or(f64::INFINITY);
