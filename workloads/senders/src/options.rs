@@ -89,7 +89,7 @@ pub enum RunError {
     #[error(
         "{wanted} connections would be kept open at once, and {} of them {}: the limit is {limit} files and sockets, {open} are open \
          and {reserved} are set aside for the program itself; raise it (`ulimit -n {}`; above the hard limit an administrator has \
-         to), use fewer users, or have them share connections (`connections: {{shared: 4000}}`) or open new ones (`{{keep: 0.1}}`)",
+         to), use fewer users or connections, or have users share some (`connections: {{shared: 4000}}`) or open new ones (`{{keep: 0.1}}`)",
         match limit.saturating_sub(open + reserved) { 0 => "none".to_owned(), free => free.to_string() },
         if limit.saturating_sub(open + reserved) < 2 { "fits" } else { "fit" },
         wanted + open + reserved
