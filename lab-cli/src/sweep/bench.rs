@@ -8,18 +8,21 @@ use std::{
 };
 
 use analysis::{
-    summary::{Arm, Capacity},
-    text::long_time,
+    summary::Arm,
+    text::{counted, long_time},
 };
 use controllers::seed_for;
-use experiment::{Changes, Experiment, plan::ArmPlan};
+use experiment::{Changes, Experiment};
 use measure::Shard;
-use workloads::StopFlag;
 
-use super::Journal;
+use super::{
+    Journal,
+    pool::{BenchError, PoolNews, RunPool, Threads},
+    run::{Seed, SweepRun, SweepWorld},
+};
 use crate::{
-    exit::Failure,
-    run::{RunFailure, StopSignal, VirtualSetup, side_by_side},
+    exit::{CommandResult, End, Failure, complain},
+    run::{RunFailure, StopSignal},
 };
 
 /// An experiment file that cases are made of.
@@ -41,15 +44,6 @@ pub struct SweepCase {
     pub set: Vec<String>,
     /// Arms to run, as for `--policy`; empty: all.
     pub arms: Vec<String>,
-}
-
-/// A seed and its number, which is the block of its runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seed {
-    /// The number of the block, from 1.
-    pub block: u32,
-    /// The seed of all that is random.
-    pub seed: u64,
 }
 
 /// So many seeds of this name: seeds of two names share nothing.
@@ -76,23 +70,6 @@ impl CaseFound {
     }
 }
 
-/// The reason why not all cases were run.
-#[derive(Debug)]
-pub enum BenchError {
-    /// It was interrupted: the journal has what ended before.
-    Stopped,
-    /// A run failed.
-    Failed(RunFailure),
-    /// What ran has no answer.
-    Said(Failure),
-}
-
-impl From<RunFailure> for BenchError {
-    fn from(failure: RunFailure) -> Self {
-        Self::Failed(failure)
-    }
-}
-
 /// Runs cases of some files.
 #[derive(Debug)]
 pub struct Bench<'a> {
@@ -103,33 +80,25 @@ pub struct Bench<'a> {
     /// The part of all runs that is run here; `None`: all of them.
     shard: Option<Shard>,
     /// The world of each file's last case: most cases differ in an arm alone.
-    worlds: Vec<Option<Arc<World>>>,
-}
-
-/// Users and service of cases that share them.
-#[derive(Debug)]
-struct World {
-    /// Without arms, but for those that have a service of their own.
-    of: Experiment,
-    setup: VirtualSetup,
-    capacity: Option<Capacity>,
-}
-
-/// One run of an arm.
-#[derive(Debug)]
-struct Work {
-    run: String,
-    experiment: Arc<Experiment>,
-    world: Arc<World>,
-    arm: usize,
-    seed: Seed,
+    worlds: Vec<Option<Arc<SweepWorld>>>,
+    /// Where runs are computed.
+    pool: Box<dyn RunPool>,
+    /// Runs that nobody came to a result of.
+    lost: usize,
 }
 
 impl<'a> Bench<'a> {
     /// For these files. `runs`: about how many there will be, for the time that is left.
     pub fn new(files: Vec<SweepFile<'a>>, journal: Journal, stop: &'a StopSignal, runs: usize) -> Self {
         let worlds = files.iter().map(|_| None).collect();
-        Self { files, journal, stop, progress: SearchProgress::new(runs), shard: None, worlds }
+        let (progress, pool) = (SearchProgress::new(runs), Box::new(Threads));
+        Self { files, journal, stop, progress, shard: None, worlds, pool, lost: 0 }
+    }
+
+    /// Has runs computed there.
+    #[must_use]
+    pub fn on(self, pool: Box<dyn RunPool>) -> Self {
+        Self { pool, ..self }
     }
 
     /// Runs this part alone.
@@ -140,6 +109,20 @@ impl<'a> Bench<'a> {
 
     pub fn journal(&self) -> &Journal {
         &self.journal
+    }
+
+    /// The end of a search, which failed where a run has no result.
+    ///
+    /// # Errors
+    /// Some have none.
+    pub fn end(&self, end: End) -> CommandResult {
+        match self.lost {
+            0 => Ok(end),
+            lost => {
+                let way_out = "the same command with the same --out tries them again";
+                Err(Failure::because(format!("{} without a result: {way_out}", counted(lost, "run"))))
+            }
+        }
     }
 
     /// Reads a case.
@@ -162,7 +145,7 @@ impl<'a> Bench<'a> {
     /// It was stopped, or a run failed; the journal has what ended before.
     pub fn run(&mut self, cases: &[SweepCase], seeds: &[Seed]) -> Result<Vec<CaseFound>, BenchError> {
         let mut planned: Vec<Result<Vec<String>, String>> = Vec::new();
-        let (mut works, mut number): (Vec<Work>, u64) = (Vec::new(), 0);
+        let (mut works, mut number): (Vec<SweepRun>, u64) = (Vec::new(), 0);
         for case in cases {
             let runs = match self.works(case, seeds)? {
                 Err(why) => {
@@ -170,13 +153,13 @@ impl<'a> Bench<'a> {
                     Err(why)
                 }
                 Ok(of_case) => {
-                    let runs = of_case.iter().map(|work| work.run.clone()).collect();
+                    let runs = of_case.iter().map(|work| work.name.clone()).collect();
                     for work in of_case {
                         let ours = self.shard.is_none_or(|shard| shard.holds(number));
                         number += 1;
                         if !ours
-                            || self.journal.get(&work.run).is_some()
-                            || works.iter().any(|other| other.run == work.run)
+                            || self.journal.get(&work.name).is_some()
+                            || works.iter().any(|other| other.name == work.name)
                         {
                             self.progress.skip();
                         } else {
@@ -198,7 +181,7 @@ impl<'a> Bench<'a> {
     }
 
     /// The runs of a case, or why it has none.
-    fn works(&mut self, case: &SweepCase, seeds: &[Seed]) -> Result<Result<Vec<Work>, String>, RunFailure> {
+    fn works(&mut self, case: &SweepCase, seeds: &[Seed]) -> Result<Result<Vec<SweepRun>, String>, RunFailure> {
         let experiment = match self.read(case) {
             Ok(experiment) => Arc::new(experiment),
             Err(why) => return Ok(Err(why)),
@@ -212,8 +195,8 @@ impl<'a> Bench<'a> {
         let set = case.set.join(" ");
         let file = Some(self.files[case.file].name).filter(|name| !name.is_empty());
         let file = file.map_or_else(String::new, |name| format!("{name}: "));
-        let work = |arm: usize, seed: &Seed| Work {
-            run: format!("{file}{} of {set:?} with seed {}", experiment.arms[arm].label, seed.seed),
+        let work = |arm: usize, seed: &Seed| SweepRun {
+            name: format!("{file}{} of {set:?} with seed {}", experiment.arms[arm].label, seed.seed),
             experiment: Arc::clone(&experiment),
             world: Arc::clone(&world),
             arm,
@@ -223,66 +206,33 @@ impl<'a> Bench<'a> {
         Ok(Ok(seeds.iter().flat_map(of_seed).map(|(arm, seed)| work(arm, seed)).collect()))
     }
 
-    fn world_of(&mut self, file: usize, experiment: &Experiment) -> Result<Arc<World>, RunFailure> {
-        let mut of = experiment.clone();
-        of.arms.retain(|arm| arm.own_target.is_some());
-        (of.thresholds, of.figure) = (Vec::new(), None);
-        if let Some(world) = self.worlds[file].as_ref().filter(|world| world.of == of) {
+    fn world_of(&mut self, file: usize, experiment: &Experiment) -> Result<Arc<SweepWorld>, RunFailure> {
+        if let Some(world) = self.worlds[file].as_ref().filter(|world| world.is_of(experiment)) {
             return Ok(Arc::clone(world));
         }
-        let setup = VirtualSetup::of(experiment);
-        let stop = self.stop.fresh_flag();
-        let capacity = setup.capacity(experiment, &stop)?;
-        let world = Arc::new(World { of, setup, capacity });
+        let world = Arc::new(SweepWorld::solved(experiment, &self.stop.fresh_flag())?);
         self.worlds[file] = Some(Arc::clone(&world));
         Ok(world)
     }
 
-    fn all(&mut self, works: &[Work]) -> Result<(), BenchError> {
-        let flag = self.stop.fresh_flag();
-        let numbers: Vec<usize> = (0..works.len()).collect();
-        let (journal, progress) = (&mut self.journal, &mut self.progress);
-        side_by_side(
-            &numbers,
-            None,
-            |number: usize| works[number].run(&flag),
-            |ended| {
-                match ended {
-                    None => progress.tell(),
-                    Some((number, found)) => {
-                        if let Some(arm) = found? {
-                            journal.keep(&works[number].run, arm).map_err(RunFailure::at(journal.folder()))?;
-                            progress.step();
-                        }
-                    }
+    fn all(&mut self, runs: &[SweepRun]) -> Result<(), BenchError> {
+        let (journal, progress, lost) = (&mut self.journal, &mut self.progress, &mut self.lost);
+        self.pool.compute(runs, self.stop, &mut |news| {
+            match news {
+                PoolNews::Waiting => progress.tell(),
+                PoolNews::Found(number, arm) => {
+                    journal.keep(&runs[number].name, *arm).map_err(RunFailure::at(journal.folder()))?;
+                    progress.step();
                 }
-                Ok(())
-            },
-        )?;
+                PoolNews::Lost(number, why) => {
+                    complain(&format!("{}: {why}", runs[number].name));
+                    *lost += 1;
+                    progress.skip();
+                }
+            }
+            Ok(())
+        })?;
         if self.stop.is_asked() { Err(BenchError::Stopped) } else { Ok(()) }
-    }
-}
-
-impl Work {
-    /// `None`: it was stopped.
-    fn run(&self, stop: &StopFlag) -> Result<Option<Arm>, RunFailure> {
-        if stop.is_stopped() {
-            return Ok(None);
-        }
-        let (experiment, arm) = (&*self.experiment, self.arm());
-        let World { setup, capacity, .. } = &*self.world;
-        let foreknown = arm.hindsight.as_ref().is_some_and(|known| experiment.computes(known));
-        let mut found = if foreknown {
-            setup.bound(experiment, arm, self.seed.seed)?
-        } else {
-            setup.measured(experiment, arm, self.seed.seed, capacity.as_ref(), stop)?
-        };
-        found.block = self.seed.block;
-        Ok((!stop.is_stopped()).then_some(found))
-    }
-
-    fn arm(&self) -> &ArmPlan {
-        &self.experiment.arms[self.arm]
     }
 }
 
