@@ -14,7 +14,7 @@ mod type_names;
 
 /// Folders of our crates, and whom each may depend on: dependencies point one way, and the two at the bottom know nothing of
 /// ours. A crate has the name of its folder, or that of [`PUBLISHED_AS`].
-const MAY_DEPEND_ON: [(&str, &[&str]); 21] = [
+const MAY_DEPEND_ON: [(&str, &[&str]); 22] = [
     ("controllers", &[]),
     ("controllers/installed", &["controllers"]),
     ("controllers/token", &[]),
@@ -90,6 +90,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 21] = [
             "lab-analysis",
         ],
     ),
+    ("lab-cli/fleet", &[]),
     (
         "lab-cli/screens",
         &[
@@ -124,6 +125,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 21] = [
             "target-app",
             "lab-analysis",
             "lab-experiment",
+            "lab-fleet",
             "lab-screens",
             // Its tests alone: one policy in every host.
             "tower-admission",
@@ -132,7 +134,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 21] = [
 ];
 
 /// Folders whose crate has another name: the one that it is to be published under.
-const PUBLISHED_AS: [(&str, &str); 14] = [
+const PUBLISHED_AS: [(&str, &str); 15] = [
     ("controllers/installed", "lab-installed"),
     ("controllers/token", "admission-token"),
     ("controllers/tower", "tower-admission"),
@@ -146,21 +148,24 @@ const PUBLISHED_AS: [(&str, &str); 14] = [
     ("target-app/proxy", "overload-proxy"),
     ("lab-cli/analysis", "lab-analysis"),
     ("lab-cli/experiment", "lab-experiment"),
+    ("lab-cli/fleet", "lab-fleet"),
     ("lab-cli/screens", "lab-screens"),
 ];
 
 /// A crate with its features, and libraries that nothing it is built of may be: users do no I/O, a run is computed again
 /// from its files alone, in virtual time it needs neither network nor database nor screen, and a proxy needs no service of the lab's.
-const NOT_BUILT_OF: [(&str, &[&str]); 5] = [
+const NOT_BUILT_OF: [(&str, &[&str]); 6] = [
     ("workloads", &["may", "nix", "rustls", "socket2", "tokio"]),
     ("lab-analysis", &["tokio", "may", "sqlx"]),
     ("lab-plant", &["hyper", "may", "rustls", "sqlx"]),
     ("overload-proxy", &["ammonia", "arashi", "html5ever", "libsqlite3_sys", "sqlx", "target_app"]),
+    ("lab-cli", &["async_nats", "fleet"]),
     ("lab-cli --no-default-features --features virtual", &["hyper", "may", "reqwest", "rustls", "sqlx", "ratatui"]),
 ];
 
 /// A library, and the only places (below the workspace root) that may name it.
-const ONLY_NAMED_IN: [(&str, &[&str]); 8] = [
+const ONLY_NAMED_IN: [(&str, &[&str]); 9] = [
+    ("async_nats", &["lab-cli/fleet"]),
     ("may", &["workloads/senders/src/fiber", "workloads/senders/src/fiber.rs"]),
     ("ratatui", &["lab-cli/screens"]),
     ("crossterm", &["lab-cli/screens"]),
