@@ -6,6 +6,7 @@ use clap::{Args, Command, CommandFactory, Parser, Subcommand, ValueEnum};
 use experiment::Repeat;
 
 mod compare;
+mod fleet;
 mod init;
 mod load;
 mod overview;
@@ -26,6 +27,7 @@ mod trace;
 mod values;
 
 pub use compare::{CompareArgs, CompareOutput, FailIf, UndecidedIs};
+pub use fleet::{AgentArgs, NatsArgs, WorkersArgs};
 pub use init::{CalibrateArgs, InitArgs, ServiceTransport};
 pub use load::{LoadArgs, LoadOutput, RateArgs, RequestArgs, TransportArgs};
 pub use past_runs::{HistoryArgs, MergeArgs, RecheckArgs, RecommendArgs, ReportArgs, ReportFormat};
@@ -79,6 +81,8 @@ pub enum LabCommand {
     Tune(TuneArgs),
     /// Scores policies in every scenario of the suite.
     Suite(SuiteArgs),
+    /// Computes runs for lab sweep, tune and suite --workers on other machines.
+    Agent(AgentArgs),
     /// The atlas: results of papers as experiments, and which claims hold.
     Reproduce(ReproduceArgs),
     /// Who won: verdicts between runs, or between the arms of one.

@@ -9,6 +9,7 @@ use crate::{
     exit::{CommandResult, End, Failure},
 };
 
+mod agent;
 #[cfg(feature = "live")]
 mod calibrate;
 mod check;
@@ -79,6 +80,7 @@ pub fn dispatch(cli: Cli) -> CommandResult {
         Some(LabCommand::Sweep(args)) => sweep::sweep(&args),
         Some(LabCommand::Tune(args)) => tune::tune(&args),
         Some(LabCommand::Suite(args)) => suite::suite(&args),
+        Some(LabCommand::Agent(args)) => agent::agent(&args),
         Some(LabCommand::Reproduce(args)) => reproduce::reproduce(&args),
         Some(LabCommand::Compare(args)) => compare::compare(&args),
         Some(LabCommand::Recommend(args)) => recommend::recommend(&args),

@@ -20,6 +20,7 @@ pub mod store;
 pub mod sweep;
 #[cfg(not(feature = "live"))]
 mod virtual_build;
+pub mod workers;
 
 #[cfg(feature = "live")]
 use ::screens;

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use measure::Shard;
 
+use super::WorkersArgs;
+
 /// `lab suite`.
 #[derive(Debug, Args)]
 pub struct SuiteArgs {
@@ -29,10 +31,13 @@ pub struct SuiteArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=(1 << 53)))]
     pub seed: Option<u64>,
     /// One of several parts of the scenarios, each on a machine of its own with a folder of its own; lab merge puts them together.
-    #[arg(long, value_name = "I/N", requires = "out", conflicts_with = "compare")]
+    #[arg(long, value_name = "I/N", requires = "out", conflicts_with_all = ["compare", "workers"])]
     pub shard: Option<Shard>,
+    /// Who computes.
+    #[command(flatten)]
+    pub workers: WorkersArgs,
     /// Runs at once [default: one on each processor].
-    #[arg(long, short, value_name = "JOBS", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, short, value_name = "JOBS", conflicts_with = "workers", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
     /// Form of the matrix on standard output; html writes a page with a report of each scenario, and prints its place.
     #[arg(long, value_enum, default_value_t = SuiteOutput::Text)]

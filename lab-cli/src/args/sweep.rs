@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use measure::Shard;
 
-use super::values::Output;
+use super::{WorkersArgs, values::Output};
 
 /// What both search by.
 #[derive(Debug, Args)]
@@ -44,7 +44,7 @@ pub struct SweepArgs {
     #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(2..=200))]
     pub points: u32,
     /// One of several parts of the runs, each on a machine of its own with a folder of its own; lab merge puts them together.
-    #[arg(long, value_name = "I/N", requires = "out")]
+    #[arg(long, value_name = "I/N", requires = "out", conflicts_with = "workers")]
     pub shard: Option<Shard>,
     /// Seeds that every value is run with.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -52,6 +52,9 @@ pub struct SweepArgs {
     /// What it is judged by, and where it goes.
     #[command(flatten)]
     pub goal: GoalArgs,
+    /// Who computes.
+    #[command(flatten)]
+    pub workers: WorkersArgs,
     /// Form of the result on standard output.
     #[arg(long, value_enum, default_value_t = Output::Text)]
     pub output: Output,
@@ -87,6 +90,9 @@ pub struct TuneArgs {
     /// What it is judged by, and where it goes.
     #[command(flatten)]
     pub goal: GoalArgs,
+    /// Who computes.
+    #[command(flatten)]
+    pub workers: WorkersArgs,
     /// Form of the result on standard output; md is for --suite.
     #[arg(long, value_enum, default_value_t = TuneOutput::Text)]
     pub output: TuneOutput,

@@ -1,6 +1,6 @@
 //! `lab suite`: policies in every scenario of a folder, each an ordinary run in virtual time, and the matrix of their scores.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, fs, path::Path};
 
 use analysis::{
     FolderError,
@@ -18,9 +18,11 @@ use super::{
 use crate::{
     args::{SuiteArgs, SuiteOutput},
     exit::{CommandResult, End, Failure, complain},
-    run::{Cpus, StopSignal},
+    run::{Cpus, RunFailure, StopSignal},
     screens::restore,
     store::{new_suite, put_in_place},
+    sweep::BenchError,
+    workers::scenario_folders,
 };
 
 pub(super) mod arms;
@@ -43,11 +45,23 @@ pub fn suite(args: &SuiteArgs) -> CommandResult {
         ScenarioSource { folder: args.scenarios.as_deref(), random: args.random, seed: args.seed, repeat: args.repeat };
     let scenarios = scenario::read(&source, &policies)?;
     let ours = |number: &u64| args.shard.is_none_or(|shard| shard.holds(*number));
-    let scenarios: Vec<Scenario> =
+    let mut scenarios: Vec<Scenario> =
         (0..).zip(scenarios).filter(|(number, _)| ours(number)).map(|(_, scenario)| scenario).collect();
     let folder = args.out.clone().unwrap_or_else(new_suite);
-    let kept: Vec<Kept> = scenarios.iter().map(|scenario| Kept::of(&folder, scenario)).collect::<Result<_, _>>()?;
+    let mut kept: Vec<Kept> = scenarios.iter().map(|scenario| Kept::of(&folder, scenario)).collect::<Result<_, _>>()?;
     let stop = StopSignal::listen(restore).map_err(Failure::because)?;
+    let mut lost = 0;
+    if args.workers.workers {
+        lost = match run_by_agents(args, &scenarios, &kept, &folder, &stop) {
+            Ok(lost) => lost,
+            Err(BenchError::Said(failure)) => return Err(failure),
+            Err(BenchError::Failed(failure)) => return Err(failure.into()),
+            Err(BenchError::Stopped) => return Ok(stopped(&folder, stop.end().unwrap_or(End::Interrupted))),
+        };
+        kept = scenarios.iter().map(|scenario| Kept::of(&folder, scenario)).collect::<Result<_, _>>()?;
+        scenarios.retain(|scenario| Kept::of(&folder, scenario).is_ok_and(|kept| kept == Kept::All));
+        kept.retain(|kept| *kept == Kept::All);
+    }
     let cpus = Cpus { jobs: args.jobs.map(usize::from), ..Cpus::choose() };
     let mut progress = SuiteProgress::new(scenarios.iter().zip(&kept).map(|(scenario, kept)| kept.left_of(scenario)));
     let runs = Runs { folder: &folder, cpus: &cpus, stop: &stop };
@@ -55,8 +69,7 @@ pub fn suite(args: &SuiteArgs) -> CommandResult {
     for (scenario, kept) in scenarios.iter().zip(&kept) {
         let summary = runs.one(scenario, kept, &mut progress);
         if let Some(end) = stop.end() {
-            complain(&format!("stopped; the same command with --out {} goes on", folder.display()));
-            return Ok(end);
+            return Ok(stopped(&folder, end));
         }
         found.push((scenario, summary?));
     }
@@ -70,11 +83,40 @@ pub fn suite(args: &SuiteArgs) -> CommandResult {
     let file = folder.join(MATRIX);
     put_in_place(&file, json.as_bytes()).map_err(Failure::at(&file))?;
     shown(&matrix, &scenarios, &folder, args.output)?;
-    let lost = before.map_or_else(Vec::new, |before| worse(&before, &matrix));
-    for cell in &lost {
+    let worse_now = before.map_or_else(Vec::new, |before| worse(&before, &matrix));
+    for cell in &worse_now {
         complain(&format!("worse: {cell}"));
     }
-    Ok(if lost.is_empty() { End::Done } else { End::Failed })
+    if lost > 0 {
+        let way_out = "the same command with the same --out tries them again";
+        return Err(Failure::because(format!("{} without a result: {way_out}", counted(lost, "scenario"))));
+    }
+    Ok(if worse_now.is_empty() { End::Done } else { End::Failed })
+}
+
+fn stopped(folder: &Path, end: End) -> End {
+    complain(&format!("stopped; the same command with --out {} goes on", folder.display()));
+    end
+}
+
+/// Has agents run what is not there yet, each scenario as a whole; gives the number of those without a result.
+fn run_by_agents(
+    args: &SuiteArgs,
+    scenarios: &[Scenario],
+    kept: &[Kept],
+    folder: &Path,
+    stop: &StopSignal,
+) -> Result<usize, BenchError> {
+    let left = scenarios.iter().zip(kept).filter(|(_, kept)| **kept != Kept::All);
+    let mut runs = Vec::new();
+    for (scenario, kept) in left {
+        let place = folder.join(scenario.name());
+        if *kept == Kept::Part {
+            fs::remove_dir_all(&place).map_err(RunFailure::at(&place))?;
+        }
+        runs.push((&scenario.experiment, place));
+    }
+    scenario_folders(&args.workers, &runs, stop)
 }
 
 /// The matrix of before.

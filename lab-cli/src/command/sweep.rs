@@ -26,6 +26,7 @@ use crate::{
     run::StopSignal,
     screens::restore,
     sweep::{Bench, CaseFound, Grid, SweepCase, seeds},
+    workers::pool,
 };
 
 /// Version of the JSON.
@@ -78,10 +79,11 @@ pub fn sweep(args: &SweepArgs) -> CommandResult {
     let seeds = seeds(root, "sweep", args.repeat);
     let plan =
         search.plan("sweep", &json!({"points": args.points, "seeds": args.repeat, "seed": root, "policies": policies}));
+    let pool = pool(&args.workers)?;
     let journal = journal(args.goal.out.as_deref(), &format!("{}-sweep", file.name), &plan)?;
     let stop = StopSignal::listen(restore).map_err(Failure::because)?;
     let runs = cases.len() * seeds.len() * file.arms.len();
-    let mut bench = Bench::new(vec![search.file()], journal, &stop, runs).of_shard(args.shard);
+    let mut bench = Bench::new(vec![search.file()], journal, &stop, runs).of_shard(args.shard).on(pool);
     let found = match bench.run(&cases, &seeds) {
         Ok(found) => found,
         Err(error) => return not_done(error, &bench, &stop),
@@ -105,7 +107,7 @@ pub fn sweep(args: &SweepArgs) -> CommandResult {
     if args.output == Output::Json {
         complain(&format!("curves: {}", picture.display()));
     }
-    Ok(if swept.best.is_some() { End::Done } else { End::Failed })
+    bench.end(if swept.best.is_some() { End::Done } else { End::Failed })
 }
 
 /// `--policy gradient2 --set limit_min=2..50` is `--set arms.gradient2.limit_min=2..50`. Gives the arms that run: those asked for, else

@@ -21,6 +21,7 @@ use crate::{
     run::StopSignal,
     screens::restore,
     sweep::{Bench, BenchError, CaseFound, Knob, KnobSearch, Seed, SweepCase, seeds},
+    workers::pool,
 };
 
 mod over_suite;
@@ -55,12 +56,13 @@ pub fn tune(args: &TuneArgs) -> CommandResult {
         &json!({"policy": policy, "evaluations": args.evaluations, "training": args.training, "seed": root,
                "for": search.goal.in_words(), "phase": args.goal.phase}),
     );
+    let pool = pool(&args.workers)?;
     let journal = journal(args.goal.out.as_deref(), &format!("{}-tune-{}", file.name, arm.label), &plan)?;
     let stop = StopSignal::listen(restore).map_err(Failure::because)?;
     let tried = args.evaluations as usize + knobs.len() * SLICE;
     let runs = tried * args.training as usize + 4 * args.held_out as usize;
     let mut tuning = Tuning {
-        bench: Bench::new(vec![search.file()], journal, &stop, runs),
+        bench: Bench::new(vec![search.file()], journal, &stop, runs).on(pool),
         search: &search,
         policy,
         args,
@@ -86,7 +88,7 @@ pub fn tune(args: &TuneArgs) -> CommandResult {
     journal.write("result.txt", &text)?;
     let winner = journal.write("winner.yaml", &yaml)?;
     print_as(output, &tuned, || format!("{text}\n{yaml}\nwinner: {}\n", winner.display()))?;
-    Ok(if tuned.holds { End::Done } else { End::Failed })
+    tuning.bench.end(if tuned.holds { End::Done } else { End::Failed })
 }
 
 /// The file with the arm alone.

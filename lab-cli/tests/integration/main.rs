@@ -7,6 +7,7 @@ mod cases;
 mod check;
 mod edge;
 mod files;
+mod fleet;
 mod live;
 mod live_view;
 mod load;

@@ -29,6 +29,7 @@ use crate::{
     run::StopSignal,
     screens::restore,
     sweep::{Bench, BenchError, CaseFound, Knob, KnobSearch, Seed, Spread, SweepCase, SweepFile, seeds},
+    workers::pool,
 };
 
 /// A policy and what is turned of it.
@@ -58,12 +59,13 @@ pub fn tune_over_suite(args: &TuneArgs) -> CommandResult {
     let texts: Vec<String> = scenarios.iter().map(|scenario| sha256::of(scenario.text.as_bytes())).collect();
     let plan = json!({"search": "tune-suite", "lab": env!("CARGO_PKG_VERSION"), "files": texts, "set": args.set,
         "policies": args.policies, "evaluations": args.evaluations, "training": args.training, "seed": root});
+    let pool = pool(&args.workers)?;
     let journal = journal(args.goal.out.as_deref(), "suite-tune", &plan)?;
     let stop = StopSignal::listen(restore).map_err(Failure::because)?;
     let files = scenarios.iter().map(|of| SweepFile { name: of.name(), text: &of.text, folder: &of.folder }).collect();
     let searched = half(&scenarios, root);
     let mut tuning = SuiteTuning {
-        bench: Bench::new(files, journal, &stop, runs(&contenders, scenarios.len(), searched.len(), args)),
+        bench: Bench::new(files, journal, &stop, runs(&contenders, scenarios.len(), searched.len(), args)).on(pool),
         scenarios: &scenarios,
         training: seeds(root, "training", args.training),
         held_out: seeds(root, "held-out", args.held_out),
@@ -98,7 +100,7 @@ pub fn tune_over_suite(args: &TuneArgs) -> CommandResult {
         TuneOutput::Md => print(markdown.as_bytes())?,
         TuneOutput::Text => print(format!("{text}search: {}\n", journal.folder().display()).as_bytes())?,
     };
-    Ok(End::Done)
+    tuning.bench.end(End::Done)
 }
 
 /// The policies, each with its knobs: those with a range, else all.
