@@ -7,7 +7,7 @@ use async_nats::jetstream::{
     consumer::{AckPolicy, PullConsumer, pull},
     kv::{self, Store},
     object_store::{self, ObjectStore},
-    stream::{self, DiscardPolicy, RetentionPolicy, Stream},
+    stream::{self, DiscardPolicy, RetentionPolicy, StorageType, Stream},
 };
 
 use super::FleetError;
@@ -47,7 +47,8 @@ impl Stores {
     /// Makes what is missing: the business of coordinators.
     pub async fn made(jetstream: &Context) -> Result<Self, FleetError> {
         let failed = "the server keeps nothing for us (permissions, or a full disk?)";
-        // A subject holds one message, and refuses a second: no work waits twice.
+        // A subject holds one message, and refuses a second: no work waits twice. In memory: results alone are worth the disk, since
+        // coordinators place again what has none.
         let queue = stream::Config {
             name: WORK.to_owned(),
             subjects: vec!["lab.work.>".to_owned()],
@@ -56,12 +57,14 @@ impl Stores {
             discard_new_per_subject: true,
             max_messages_per_subject: 1,
             max_age: KEPT,
+            storage: StorageType::Memory,
             ..stream::Config::default()
         };
         jetstream.get_or_create_stream(queue).await.map_err(FleetError::of(failed))?;
-        for (name, max_age) in [(RESULTS, KEPT), (AGENTS, LEASE)] {
+        for (name, max_age, storage) in [(RESULTS, KEPT, StorageType::File), (AGENTS, LEASE, StorageType::Memory)] {
             if jetstream.get_key_value(name).await.is_err() {
-                let bucket = kv::Config { bucket: name.to_owned(), history: 1, max_age, ..kv::Config::default() };
+                let bucket =
+                    kv::Config { bucket: name.to_owned(), history: 1, max_age, storage, ..kv::Config::default() };
                 jetstream.create_key_value(bucket).await.map_err(FleetError::of(failed))?;
             }
         }
