@@ -9,6 +9,7 @@ use crate::{
     exit::{CommandResult, End, Failure},
 };
 
+#[cfg(feature = "fleet")]
 mod agent;
 #[cfg(feature = "live")]
 mod calibrate;
@@ -80,7 +81,10 @@ pub fn dispatch(cli: Cli) -> CommandResult {
         Some(LabCommand::Sweep(args)) => sweep::sweep(&args),
         Some(LabCommand::Tune(args)) => tune::tune(&args),
         Some(LabCommand::Suite(args)) => suite::suite(&args),
+        #[cfg(feature = "fleet")]
         Some(LabCommand::Agent(args)) => agent::agent(&args),
+        #[cfg(not(feature = "fleet"))]
+        Some(LabCommand::Agent(_)) => Err(crate::workers::without()),
         Some(LabCommand::Reproduce(args)) => reproduce::reproduce(&args),
         Some(LabCommand::Compare(args)) => compare::compare(&args),
         Some(LabCommand::Recommend(args)) => recommend::recommend(&args),

@@ -51,11 +51,11 @@ fn of_agents(_: &WorkersArgs) -> Result<Box<dyn RunPool>, Failure> {
     Err(without())
 }
 
-#[cfg(not(feature = "fleet"))]
 /// Folders of scenarios, which need agents.
 ///
 /// # Errors
 /// There are none.
+#[cfg(not(feature = "fleet"))]
 pub fn scenario_folders(_: &WorkersArgs, _: &[(&Experiment, PathBuf)], _: &StopSignal) -> Result<usize, BenchError> {
     Err(BenchError::Said(without()))
 }

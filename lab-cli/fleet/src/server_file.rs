@@ -34,7 +34,8 @@ authorization {
           "$JS.API.STREAM.INFO.lab_work", "$JS.API.CONSUMER.INFO.lab_work.*", "$JS.API.CONSUMER.MSG.NEXT.lab_work.*"
           "$JS.API.STREAM.INFO.KV_lab_results", "$JS.API.DIRECT.GET.KV_lab_results.>"
           "$JS.API.STREAM.INFO.KV_lab_agents", "$JS.API.DIRECT.GET.KV_lab_agents.>"
-          "$JS.API.STREAM.INFO.OBJ_lab_files", "$JS.API.STREAM.MSG.GET.OBJ_lab_files", "$JS.API.CONSUMER.CREATE.OBJ_lab_files.>"
+          "$JS.API.STREAM.INFO.OBJ_lab_files", "$JS.API.DIRECT.GET.OBJ_lab_files.>"
+          "$JS.API.CONSUMER.CREATE.OBJ_lab_files", "$JS.API.CONSUMER.CREATE.OBJ_lab_files.>"
         ]
         subscribe: ["_INBOX.>"]
       }

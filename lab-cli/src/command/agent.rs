@@ -1,4 +1,4 @@
-//! An agent at work: threads that take one piece after the other.
+//! `lab agent`: threads that take work from a queue, one piece after the other. It needs nothing but the server, and opens no port.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -9,8 +9,9 @@ use std::{
 };
 
 use analysis::text::counted;
-use fleet::{AgentNote, Fleet, FleetError, WorkSource};
+use fleet::{AgentNote, Fleet, FleetError, SERVER_FILE, WorkSource};
 
+use super::stdout::print;
 use crate::{
     args::{self, AgentArgs},
     exit::{CommandResult, End, Failure, complain},
@@ -24,7 +25,10 @@ const ASKED: Duration = Duration::from_secs(1);
 /// After something has failed.
 const PAUSE: Duration = Duration::from_millis(500);
 
-pub fn work(args: &AgentArgs) -> CommandResult {
+pub fn agent(args: &AgentArgs) -> CommandResult {
+    if args.print_nats_config {
+        return print(SERVER_FILE.as_bytes());
+    }
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let jobs = args.jobs.map_or(cores, usize::from);
     let fleet = connect(&args.nats, args.name.as_deref())?;

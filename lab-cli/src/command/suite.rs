@@ -22,7 +22,7 @@ use crate::{
     screens::restore,
     store::{new_suite, put_in_place},
     sweep::BenchError,
-    workers::scenario_folders,
+    workers::{pool, scenario_folders},
 };
 
 pub(super) mod arms;
@@ -41,6 +41,10 @@ const PAGE: &str = "index.html";
 pub fn suite(args: &SuiteArgs) -> CommandResult {
     let before = args.compare.as_deref().map(matrix_of).transpose()?;
     let policies = contenders(args)?;
+    if !args.workers.workers {
+        // Says so where a server was named and nobody is to compute there.
+        pool(&args.workers)?;
+    }
     let source =
         ScenarioSource { folder: args.scenarios.as_deref(), random: args.random, seed: args.seed, repeat: args.repeat };
     let scenarios = scenario::read(&source, &policies)?;

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     process::Stdio,
     time::{Duration, Instant},
 };
@@ -15,7 +15,6 @@ use super::{
     server::{AGENT, Server, Started, assert_same, runs},
 };
 
-/// Runs of a few tenths of a second: long enough for somebody to die in one.
 const FILE: &str = "
 name: crowd
 target: {app: emulated, servers: 2, service: {exponential: 10ms}}
@@ -33,9 +32,11 @@ fn sweep(server: &Server, out: &str) -> Started {
     Started(command.stdout(Stdio::null()).stderr(Stdio::inherit()).spawn().expect("lab starts"))
 }
 
-fn with_file(server: &Server) -> &Server {
-    fs::write(server.folder().join("crowd.yaml"), FILE).expect("written");
-    server
+/// `lasts`: seconds of virtual time.
+fn with_file(server: &Server, lasts: u32) -> PathBuf {
+    let file = FILE.replace("for: 200s", &format!("for: {lasts}s"));
+    fs::write(server.folder().join("crowd.yaml"), file).expect("written");
+    server.folder()
 }
 
 #[track_caller]
@@ -48,7 +49,7 @@ fn assert_whole(at: &Path, out: &str, mut search: Started) {
 #[test]
 fn a_killed_agent_loses_nothing() {
     let Some(server) = Server::start() else { return };
-    let at = with_file(&server).folder();
+    let at = with_file(&server, 200);
     let mut search = sweep(&server, "there");
     let mut killed = server.agent("killed");
     wait_until("a run", || runs(&at.join("there")) > 0 || search.ended());
@@ -61,8 +62,7 @@ fn a_killed_agent_loses_nothing() {
 #[test]
 fn an_agent_that_is_asked_to_end_gives_back_at_once() {
     let Some(server) = Server::start() else { return };
-    let at = server.folder();
-    fs::write(at.join("crowd.yaml"), FILE.replace("200s", "3000s")).expect("written");
+    with_file(&server, 3000);
     let two =
         ["sweep", "crowd.yaml", "--policy", "concurrency", "--set", "max=2..20", "--points", "2", "--repeat", "1"];
     let mut command = server.lab(&two);
@@ -81,7 +81,7 @@ fn an_agent_that_is_asked_to_end_gives_back_at_once() {
 #[test]
 fn a_killed_server_and_a_killed_coordinator_lose_nothing() {
     let Some(mut server) = Server::start() else { return };
-    let at = with_file(&server).folder();
+    let at = with_file(&server, 200);
     let mut search = sweep(&server, "there");
     let _agents = [server.agent("a"), server.agent("b")];
     wait_until("a run", || runs(&at.join("there")) > 0 || search.ended());
@@ -99,7 +99,7 @@ fn a_killed_server_and_a_killed_coordinator_lose_nothing() {
 #[test]
 fn two_machines_that_compute_differently_are_an_error() {
     let Some(server) = Server::start() else { return };
-    let at = with_file(&server).folder();
+    let at = with_file(&server, 10);
     let mut command = server.lab(&[&SWEEP[..], &["--out", "there"]].concat());
     let search = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("lab starts");
     let forger = server.connected("forger", AGENT);
@@ -122,7 +122,7 @@ fn two_machines_that_compute_differently_are_an_error() {
 #[test]
 fn work_that_nobody_finishes_is_given_up_and_the_rest_is_done() {
     let Some(server) = Server::start() else { return };
-    let at = with_file(&server).folder();
+    let at = with_file(&server, 10);
     let mut command = server.lab(&[&SWEEP[..], &["--out", "there"]].concat());
     let search = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("lab starts");
     let clumsy = server.connected("clumsy", AGENT);

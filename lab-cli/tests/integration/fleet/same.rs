@@ -47,3 +47,29 @@ fn searches_on_two_agents_are_those_of_threads() {
     );
     done(at, &["recheck", "suite-there/second"]);
 }
+
+#[test]
+fn a_recording_goes_to_agents_where_that_is_asked_for() {
+    let Some(server) = Server::start() else { return };
+    let at = &server.folder();
+    let numbers = ["--sessions", "20", "--users", "20", "--rate", "1"];
+    done(at, &[&["trace", "generate", "arashi", "-o", "t.trace.zst"], &numbers[..]].concat());
+    let file = "
+name: replayed
+target: {app: arashi, mail: {accounts: 20}}
+objective: {percentile: 90, response_time: 5s}
+users:
+  trace: {file: t.trace.zst, speed: 10}
+arms: [concurrency]
+";
+    fs::write(at.join("replayed.yaml"), file).expect("written");
+    let sweep = "sweep replayed.yaml --policy concurrency --set max=2..20 --points 2 --repeat 1";
+    let args = |out| sweep.split(' ').chain(["--out", out]).collect::<Vec<&str>>();
+    done(at, &args("here"));
+    let refused = server.lab(&args("refused")).output().expect("lab runs");
+    assert!(refused.status.code() == Some(2) && told(&refused).contains("--send-recording"), "{}", told(&refused));
+    let _agent = server.agent("a");
+    let output = server.lab(&[&args("there")[..], &["--send-recording"]].concat()).output().expect("lab runs");
+    assert!(output.status.success(), "{}", told(&output));
+    assert_same(&at.join("here"), &at.join("there"));
+}
