@@ -105,19 +105,11 @@ impl BrokenPromise {
 
 impl PassedOver {
     fn in_words(&self) -> String {
-        match self {
-            Self::Late(late) => format!(
-                "Not {}, which serves more: {}, and the rest waits for that in vain.",
-                scrubbed(&late.arm),
-                late.in_words()
-            ),
-            Self::Unfair(worst) => format!(
-                "Not {}, which serves more: it has {} in {}.",
-                scrubbed(&worst.arm),
-                worst.in_words(),
-                scrubbed(&worst.phase)
-            ),
-        }
+        let (arm, why) = match self {
+            Self::Late(late) => (&late.arm, format!("{}, and the rest waits for that in vain", late.in_words())),
+            Self::Unfair(worst) => (&worst.arm, format!("it has {}", worst.in_words())),
+        };
+        format!("Not {}, which serves more: {why}.", scrubbed(arm))
     }
 }
 
@@ -144,12 +136,7 @@ impl Recommendation {
         lines.extend(self.limits());
         lines.push(self.how_sure());
         lines.extend(self.passed_over.iter().map(PassedOver::in_words));
-        lines.push(format!(
-            "Next best: {}, with {} in {}.",
-            scrubbed(&self.next.arm),
-            self.next.in_words(),
-            scrubbed(&self.next.phase)
-        ));
+        lines.push(format!("Next best: {}, with {}.", scrubbed(&self.next.arm), self.next.in_words()));
         let ahead = |one: &PhaseShare| {
             let [phase, first, own] = [&one.phase, &one.arm, &self.worst.arm].map(|name| scrubbed(name));
             format!("{phase}: {first} is ahead, {own} has {} of it", percent(one.share))
@@ -171,7 +158,7 @@ impl Recommendation {
         };
         match worst.share > 1.0 - NEAR {
             true => format!("Deploy {what}: no arm serves more in any phase."),
-            false => format!("Deploy {what}: {} in {}, its worst phase.", worst.in_words(), scrubbed(&worst.phase)),
+            false => format!("Deploy {what}: {}, its worst phase.", worst.in_words()),
         }
     }
 

@@ -25,13 +25,13 @@ pub struct PhaseShare {
 }
 
 impl PhaseShare {
-    /// `90 % of the best`.
+    /// `90 % of the best in before`.
     pub(super) fn in_words(&self) -> String {
-        let share = percent(self.share);
-        match &self.class {
-            None => format!("{share} of the best"),
-            Some(class) => format!("{share} of what is due to class {}", scrubbed(class)),
-        }
+        let of = match &self.class {
+            None => "the best".to_owned(),
+            Some(class) => format!("what is due to class {}", scrubbed(class)),
+        };
+        format!("{} of {of} in {}", percent(self.share), scrubbed(&self.phase))
     }
 }
 

@@ -61,11 +61,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette
 }
 
 fn keys(compare: &Compare, width: u16, palette: Palette) -> Line<'static> {
-    let across = match (compare.runs.len(), compare.look.across) {
-        (2, true) => "a: each run for itself; ",
-        (2, false) => "a: B against A; ",
-        _ => "",
-    };
+    let across = if compare.runs.len() == 2 { "a: B against A, or each for itself; " } else { "" };
     let keys = "y: copy command; Enter: claims, settings; w: report, table; ";
     let more = "arrows: arm, figure; v: picture; Tab: phase; o: replay; s: sort; b: baseline; x: solo; . ,: a second; space: hide; z: zoom";
     hints(&format!("{keys}{across}{more}; Esc: back; ?: help"), width, palette)

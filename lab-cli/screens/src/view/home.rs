@@ -50,8 +50,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, palette: Palett
 /// Keys for what is under the cursor.
 fn keys(home: &Home, width: u16, palette: Palette) -> Line<'static> {
     let found = home.chosen().and_then(|choice| choice.found());
-    let live = found.filter(|found| !found.experiment.simulation.only).map(|found| live_time(&found.experiment));
-    let live = live.map_or_else(String::new, |live| format!("L: live, {live}; "));
+    let live = found.filter(|found| !found.experiment.simulation.only);
+    let live = live.map_or_else(String::new, |found| format!("L: live, {}; ", live_time(&found.experiment)));
     let first = match found {
         None => "Enter: look into it".to_owned(),
         Some(found) if found.experiment.has_no_plant() => format!("{live}m: measure its costs; Tab: change"),

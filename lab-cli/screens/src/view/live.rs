@@ -145,6 +145,10 @@ fn draw_panel(frame: &mut Frame<'_>, area: Rect, panel: Panel, state: &State, pa
     draw(frame, area, state, palette);
 }
 
+/// Keys that change a live run.
+const CHANGES: &str =
+    "s: spike; c: capacity; l: delay; o: policy; a: arrivals; i: impatience; e: parameter; m: machines; ";
+
 fn hint(state: &State, width: u16, palette: Palette) -> Line<'static> {
     let frozen = state.running.as_ref().and_then(|running| running.until);
     match (state.stopping, frozen) {
@@ -155,12 +159,7 @@ fn hint(state: &State, width: u16, palette: Palette) -> Line<'static> {
         }
         _ => {
             let panels = if front_doors::lines(state) > 0 { "1-9" } else { "1-8" };
-            let changes = match state.is_virtual() {
-                true => "",
-                false => {
-                    "s: spike; c: capacity; l: delay; o: policy; a: arrivals; i: impatience; e: parameter; m: machines; "
-                }
-            };
+            let changes = if state.is_virtual() { "" } else { CHANGES };
             hints(&format!("p: freeze; {panels}: panel; {changes}q: stop; ?: help"), width, palette)
         }
     }

@@ -27,7 +27,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, preview: &Preview, choice:
     let title = " at the most load: in time, median p90 ";
     let block = titled(title, palette);
     if let Progress::Refused(why) = &preview.progress {
-        return nothing(frame, area, block, &format!("not in virtual time: {}", scrubbed(why)), palette);
+        let why = match experiment.has_no_plant() {
+            true => "m measures what its requests cost (two minutes); then it is computed here".to_owned(),
+            false => format!("not in virtual time: {}", scrubbed(why)),
+        };
+        return nothing(frame, area, block, &why, palette);
     }
     let rows = bars(preview, experiment, area.width, palette);
     let most = u16::try_from(rows.len()).unwrap_or(u16::MAX).saturating_add(1);
