@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use measure::Shard;
 
-use super::WorkersArgs;
+use super::{StartArgs, WorkersArgs};
 
 /// `lab suite`.
 #[derive(Debug, Args)]
@@ -48,6 +48,8 @@ pub struct SuiteArgs {
     /// Folder for the runs, one a scenario [default: suites/TIME]. A suite that was stopped goes on if the same command names it.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub start: StartArgs,
 }
 
 /// Forms of a matrix.

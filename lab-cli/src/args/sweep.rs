@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use measure::Shard;
 
-use super::{WorkersArgs, values::Output};
+use super::{StartArgs, WorkersArgs, values::Output};
 
 /// What both search by.
 #[derive(Debug, Args)]
@@ -58,6 +58,8 @@ pub struct SweepArgs {
     /// Form of the result on standard output.
     #[arg(long, value_enum, default_value_t = Output::Text)]
     pub output: Output,
+    #[command(flatten)]
+    pub start: StartArgs,
 }
 
 /// `lab tune`.
@@ -96,6 +98,8 @@ pub struct TuneArgs {
     /// Form of the result on standard output; md is for --suite.
     #[arg(long, value_enum, default_value_t = TuneOutput::Text)]
     pub output: TuneOutput,
+    #[command(flatten)]
+    pub start: StartArgs,
 }
 
 /// Forms of what a search has found.

@@ -9,7 +9,7 @@ use super::destination::destination;
 use crate::{
     args::{RunArgs, SharedBy, StartArgs},
     exit::Failure,
-    run::{RunShare, ShareOf, UsersShare},
+    run::{RunShare, ShareOf, StopSignal, UsersShare},
     store::rfc3339,
 };
 
@@ -22,6 +22,14 @@ pub(super) fn start(args: &StartArgs) -> Result<Option<Start>, Failure> {
         })
     };
     args.start_at.map(start).transpose()
+}
+
+/// Waits for the moment of `--start-at`, if there is one.
+pub(super) fn wait_for_start(args: &StartArgs, stop: &StopSignal) -> Result<(), Failure> {
+    if let Some(start) = start(args)? {
+        start.wait(|| stop.is_asked());
+    }
+    Ok(())
 }
 
 /// The part of `--shard`; `None`: all is run here.

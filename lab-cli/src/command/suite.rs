@@ -12,6 +12,7 @@ use analysis::{
 };
 
 use super::{
+    share::wait_for_start,
     stdout::{print, print_json},
     sweep::MERGE,
 };
@@ -54,6 +55,7 @@ pub fn suite(args: &SuiteArgs) -> CommandResult {
     let folder = args.out.clone().unwrap_or_else(new_suite);
     let mut kept: Vec<Kept> = scenarios.iter().map(|scenario| Kept::of(&folder, scenario)).collect::<Result<_, _>>()?;
     let stop = StopSignal::listen(restore).map_err(Failure::because)?;
+    wait_for_start(&args.start, &stop)?;
     let mut lost = 0;
     if args.workers.workers {
         lost = match run_by_agents(args, &scenarios, &kept, &folder, &stop) {

@@ -18,6 +18,7 @@ use serde_json::json;
 
 use super::{
     search::{Search, journal, margin, not_done},
+    share::wait_for_start,
     stdout::{print, print_as},
 };
 use crate::{
@@ -82,6 +83,7 @@ pub fn sweep(args: &SweepArgs) -> CommandResult {
     let pool = pool(&args.workers)?;
     let journal = journal(args.goal.out.as_deref(), &format!("{}-sweep", file.name), &plan)?;
     let stop = StopSignal::listen(restore).map_err(Failure::because)?;
+    wait_for_start(&args.start, &stop)?;
     let runs = cases.len() * seeds.len() * file.arms.len();
     let mut bench = Bench::new(vec![search.file()], journal, &stop, runs).of_shard(args.shard).on(pool);
     let found = match bench.run(&cases, &seeds) {

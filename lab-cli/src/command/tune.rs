@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::{
     search::{Search, chosen, journal, margin, not_done},
+    share::wait_for_start,
     stdout::print_as,
 };
 use crate::{
@@ -59,6 +60,7 @@ pub fn tune(args: &TuneArgs) -> CommandResult {
     let pool = pool(&args.workers)?;
     let journal = journal(args.goal.out.as_deref(), &format!("{}-tune-{}", file.name, arm.label), &plan)?;
     let stop = StopSignal::listen(restore).map_err(Failure::because)?;
+    wait_for_start(&args.start, &stop)?;
     let tried = args.evaluations as usize + knobs.len() * SLICE;
     let runs = tried * args.training as usize + 4 * args.held_out as usize;
     let mut tuning = Tuning {

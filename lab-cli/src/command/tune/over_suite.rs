@@ -19,6 +19,7 @@ use crate::{
     args::{TuneArgs, TuneOutput},
     command::{
         search::{chosen, journal, not_done, parted},
+        share::wait_for_start,
         stdout::{print, print_json},
         suite::{
             arms::{known, written},
@@ -62,6 +63,7 @@ pub fn tune_over_suite(args: &TuneArgs) -> CommandResult {
     let pool = pool(&args.workers)?;
     let journal = journal(args.goal.out.as_deref(), "suite-tune", &plan)?;
     let stop = StopSignal::listen(restore).map_err(Failure::because)?;
+    wait_for_start(&args.start, &stop)?;
     let files = scenarios.iter().map(|of| SweepFile { name: of.name(), text: &of.text, folder: &of.folder }).collect();
     let searched = half(&scenarios, root);
     let mut tuning = SuiteTuning {
