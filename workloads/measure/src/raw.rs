@@ -46,6 +46,8 @@ pub(super) struct RawPhase {
     pub(super) lasts: Duration,
     /// True if the run was stopped before the end of the phase.
     pub(super) cut_off: bool,
+    /// True if the run ended by itself in it: its length is the actual one.
+    pub(super) ended_early: bool,
     pub(super) users: Option<u64>,
     pub(super) clients: Clients,
     pub(super) shares: Shares,
@@ -76,6 +78,7 @@ impl Raw {
                 begins,
                 lasts: phase.duration,
                 cut_off: false,
+                ended_early: false,
                 users: phase.users,
                 clients: Clients::default(),
                 shares: Shares::default(),
@@ -208,6 +211,7 @@ impl Raw {
     pub(super) fn shorten(&mut self, at: Timestamp) {
         for phase in self.phases.iter_mut().filter(|phase| at < phase.begins + phase.lasts) {
             phase.lasts = at.since(phase.begins);
+            phase.ended_early = !phase.cut_off;
         }
     }
 

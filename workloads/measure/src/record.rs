@@ -84,6 +84,9 @@ pub struct PhaseRecord {
     /// True if the run was stopped before the end of the phase.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut_off: bool,
+    /// True if the run ended by itself in it, before the plan did.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ended_early: bool,
     /// The largest number of users of closed loads at once.
     pub users: Option<u64>,
     /// Users that planned a request in it: first and last of each run of numbers.
@@ -287,6 +290,7 @@ fn phase_record(phase: &RawPhase, in_parts: bool) -> PhaseRecord {
         begins_ns: phase.begins.as_nanos(),
         lasts_ns: nanos(phase.lasts),
         cut_off: phase.cut_off,
+        ended_early: phase.ended_early,
         users: phase.users,
         seen: phase.clients.seen.runs(),
         connect_timed_out: phase.clients.connect_timed_out.runs(),
@@ -332,6 +336,7 @@ fn raw_phase(phase: &PhaseRecord, most_us: u64) -> Result<RawPhase, RecordError>
         begins: Timestamp::from_nanos(phase.begins_ns),
         lasts: Duration::from_nanos(phase.lasts_ns),
         cut_off: phase.cut_off,
+        ended_early: phase.ended_early,
         users: phase.users,
         clients: Clients { seen: users(&phase.seen)?, connect_timed_out: users(&phase.connect_timed_out)? },
         shares: Shares::of_tally(&phase.shares).ok_or_else(|| wrong("its users were given more than they wanted"))?,

@@ -58,7 +58,7 @@ mod tests {
         let summary = RunSummary { arms: vec![arm, Arm::default()], ..RunSummary::default() };
         let found = table(&summary, "parts", |arm| arm.policy.clone());
         assert_eq!(found.rows.len(), 22);
-        assert_eq!(found.rows[20][1..], ["40/50", "10", "10", "0.5 ms", "3 %", "0 ms", "-", "WARN"]);
+        assert_eq!(found.rows[20][1..], ["40/50", "10", "10", "0.50 ms", "3.0 %", "0.00 ms", "-", "WARN"]);
         assert_eq!(found.rows[21].last().map(String::as_str), Some("missing"));
     }
 }
