@@ -61,6 +61,31 @@ static ALL: &[Entry] = &[
     sre::QUOTA_SERVER,
 ];
 
+/// Policies under one head, for people who choose.
+#[derive(Debug, Clone, Copy)]
+pub struct Shelf {
+    /// Head.
+    pub title: &'static str,
+    /// Policies, what to try first at the beginning.
+    pub names: &'static [&'static str],
+}
+
+/// Shelves in their order: each policy of this crate is on one, no machine is on any.
+pub const SHELVES: &[Shelf] = &[
+    Shelf { title: "Start here", names: &["none", "headway", "concurrency", "gradient2", "compose"] },
+    Shelf { title: "Limits that you set", names: &["fixed-rate", "queue-length", "connections", "class-queues"] },
+    Shelf {
+        title: "Adaptive: by response times, waiting or load",
+        names: &["aimd", "vegas", "codel", "lifo", "deadline", "cheapest-first", "seda", "degrade"],
+    },
+    Shelf {
+        title: "By importance, customer or cost",
+        names: &["fair-queue", "utilization", "dont-retry", "dagor", "quota", "sre", "sentry", "saturation"],
+    },
+    Shelf { title: "On the senders' side", names: &["throttle", "retry-budget", "sre-client"] },
+    Shelf { title: "Research baselines", names: &["pid", "mm1", "queue-threshold", "red", "sessions"] },
+];
+
 /// A list of policies and machines: the entries of this crate, and those that a program adds.
 ///
 /// ```

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use controllers::{
     Entry, Settings,
-    catalogue::{ParamRow, Preset, name_hint},
+    catalogue::{ParamRow, Preset, SHELVES, name_hint},
 };
 use installed::catalogue;
 use serde::Serialize;
@@ -169,28 +169,6 @@ fn whole(entry: &Entry, chosen: Option<&Preset>) -> String {
 
 /// Policies that are worth a try before any service.
 pub const FIRST: [&str; 3] = ["headway", "concurrency", "gradient2"];
-
-/// Policies under one head.
-struct Shelf {
-    title: &'static str,
-    names: &'static [&'static str],
-}
-
-/// Shelves in their order. What is on none, as a policy of one's own, stands at the end.
-const SHELVES: [Shelf; 6] = [
-    Shelf { title: "Start here", names: &["none", "headway", "concurrency", "gradient2", "compose"] },
-    Shelf { title: "Limits that you set", names: &["fixed-rate", "queue-length", "connections", "class-queues"] },
-    Shelf {
-        title: "Adaptive: by response times, waiting or load",
-        names: &["aimd", "vegas", "codel", "lifo", "deadline", "cheapest-first", "seda", "degrade"],
-    },
-    Shelf {
-        title: "By importance, customer or cost",
-        names: &["fair-queue", "utilization", "dont-retry", "dagor", "quota", "sre", "sentry", "saturation"],
-    },
-    Shelf { title: "On the senders' side", names: &["throttle", "retry-budget", "sre-client"] },
-    Shelf { title: "Research baselines", names: &["pid", "mm1", "queue-threshold", "red", "sessions"] },
-];
 
 /// Head of those that are on no shelf.
 const OWN: &str = "Your own";
