@@ -2,7 +2,7 @@
 
 use clap::FromArgMatches as _;
 
-use super::{overview::GROUPS, *};
+use super::*;
 
 fn parsed(words: &[&str]) -> Result<Cli, clap::Error> {
     command().try_get_matches_from(words).and_then(|found| Cli::from_arg_matches(&found))
