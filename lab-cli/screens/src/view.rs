@@ -10,30 +10,18 @@ use super::{
     requests::Export,
 };
 
-mod arms;
-mod charts;
 mod compare;
 pub(super) mod figure;
 mod findings;
 mod form;
-mod front_doors;
-mod gauges;
-mod groups;
-mod health;
 mod help;
 mod hit_test;
 mod home;
 mod live;
 mod load;
-mod log;
-mod outcomes;
 mod past;
 mod plot;
-mod preparing;
 mod setup;
-mod stages;
-mod status_bar;
-mod tiles;
 mod trace;
 mod widgets;
 

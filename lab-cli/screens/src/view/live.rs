@@ -2,11 +2,21 @@
 
 use ratatui::prelude::*;
 
-use super::{
-    arms, charts, form, front_doors, groups, health, log, outcomes, preparing, stages, status_bar, tiles,
-    widgets::hints,
-};
+use super::{form, widgets::hints};
 use crate::{Palette, app::Replay, panel::Panel, state::State};
+
+mod arms;
+mod charts;
+mod front_doors;
+mod gauges;
+mod groups;
+mod health;
+mod log;
+mod outcomes;
+mod preparing;
+mod stages;
+mod status_bar;
+mod tiles;
 
 /// Heights from which tiles have frames, and from which types and arms are beside the rest.
 const TALL: u16 = 35;

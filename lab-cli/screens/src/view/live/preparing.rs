@@ -5,7 +5,7 @@ use std::time::Duration;
 use analysis::text::{counted, percent};
 use ratatui::{prelude::*, widgets::*};
 
-use super::widgets::{bar, rounded, titled};
+use super::super::widgets::{bar, rounded, titled};
 use crate::{Palette, state::State};
 
 /// A shorter time says nothing about the rest.

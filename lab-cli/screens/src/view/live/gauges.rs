@@ -10,8 +10,8 @@ use analysis::{
 use ratatui::prelude::*;
 
 use super::{
+    super::plot::{Plot, Series, decades, from_zero},
     charts,
-    plot::{Plot, Series, decades, from_zero},
 };
 use crate::{
     Palette,

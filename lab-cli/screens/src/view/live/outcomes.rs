@@ -4,7 +4,7 @@
 use analysis::{live::TimelineSecond, text};
 use ratatui::{prelude::*, widgets::*};
 
-use super::{charts::span, widgets::titled};
+use super::{super::widgets::titled, charts::span};
 use crate::{
     Palette,
     state::{Running, State},

@@ -7,7 +7,7 @@ use analysis::{
 use installed::catalogue;
 use ratatui::prelude::*;
 
-use super::widgets::both_ends;
+use super::super::widgets::both_ends;
 use crate::{
     Palette,
     state::{Running, State},

@@ -7,7 +7,7 @@ use analysis::{
 };
 use ratatui::{prelude::*, widgets::*};
 
-use super::widgets::{nothing, titled};
+use super::super::widgets::{nothing, titled};
 use crate::{
     Palette, front_doors,
     front_doors::count,

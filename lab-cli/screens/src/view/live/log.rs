@@ -2,7 +2,7 @@
 
 use ratatui::{prelude::*, widgets::*};
 
-use super::widgets::titled;
+use super::super::widgets::titled;
 use crate::{
     Palette,
     state::{State, TimelineNote, YOU},

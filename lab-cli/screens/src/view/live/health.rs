@@ -3,7 +3,7 @@
 use analysis::{judge::gates::limits, live::TimelineSecond, text};
 use ratatui::prelude::*;
 
-use super::widgets::both_ends;
+use super::super::widgets::both_ends;
 use crate::{
     Palette,
     state::{Running, State},

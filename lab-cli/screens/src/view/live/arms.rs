@@ -6,7 +6,7 @@ use analysis::{
 };
 use ratatui::{prelude::*, widgets::*};
 
-use super::widgets::{nothing, table, titled};
+use super::super::widgets::{nothing, table, titled};
 use crate::{Palette, column::Column, state::State};
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {

@@ -9,8 +9,8 @@ use analysis::{
 use ratatui::{prelude::*, widgets::*};
 
 use super::{
+    super::widgets::{bar, titled},
     gauges,
-    widgets::{bar, titled},
 };
 use crate::{Palette, front_doors::is_room, state::State};
 

@@ -8,7 +8,7 @@ use analysis::{
 };
 use ratatui::{prelude::*, widgets::*};
 
-use super::widgets::{nothing, table, titled};
+use super::super::widgets::{nothing, table, titled};
 use crate::{
     Palette,
     state::{Running, State},

@@ -7,7 +7,7 @@ use analysis::{
 };
 use ratatui::{prelude::*, widgets::*};
 
-use super::widgets::{bar, both_ends, fitted};
+use super::super::widgets::{bar, both_ends, fitted};
 use crate::{
     Palette,
     state::{Running, State},

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use analysis::{chart::Point, live::TimelineSecond, series::value::Value, text, text::scrubbed};
 use ratatui::prelude::*;
 
-use super::{
+use super::super::{
     plot::{Plot, Series, Upright, decades, from_zero},
     widgets::titled,
 };
