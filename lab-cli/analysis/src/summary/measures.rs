@@ -85,7 +85,7 @@ const EMPTY: Measure =
     Measure { name: "", about: "", unit: "number", unknown: "", value: |_| None, bound: |_| None, column: None };
 
 /// The measures: a field of [`Measures`] and a row here are all that thresholds, reports and the reference need.
-pub(crate) static MEASURES: [Measure; 9] = [
+pub(crate) static MEASURES: &[Measure] = &[
     Measure {
         name: "recovery",
         about: "Recovery time: seconds after a phase of more load, or after a fault, until goodput stays at 95 % of what is normal \

@@ -111,12 +111,12 @@ pub(super) struct TimeStatistic {
 
 macro_rules! counts {
     ($($name:ident in $unit:literal: $about:literal,)*) => {
-        [$(Number { name: stringify!($name), about: $about, unit: $unit, read: |m| Some(m.$name as f64) }),*]
+        &[$(Number { name: stringify!($name), about: $about, unit: $unit, read: |m| Some(m.$name as f64) }),*]
     };
 }
 
 /// Counts of requests, as in the summary.
-static COUNTS: [Number; 17] = counts![
+static COUNTS: &[Number] = counts![
     planned in "requests": "Requests that were due in the phase, retries included.",
     unsent in "requests": "Planned requests that the generator did not send.",
     refused_locally in "requests": "Requests that the user's own policy refused; they were not sent.",
@@ -137,7 +137,7 @@ static COUNTS: [Number; 17] = counts![
 ];
 
 /// Ratios of counts.
-static RATIOS: [Number; 8] = [
+static RATIOS: &[Number] = &[
     Number {
         name: "offered",
         about: "Offered load: planned requests per second.",
@@ -188,7 +188,7 @@ static RATIOS: [Number; 8] = [
     },
 ];
 
-static TIMES: [TimesOf; 6] = [
+static TIMES: &[TimesOf] = &[
     TimesOf {
         name: "response_time",
         about: "From the intended start of a request to its answer, of answered requests. Of two arms whose answered shares differ by over 10 points, that of the one that answers fewer is a lower bound.",
@@ -227,7 +227,7 @@ static TIMES: [TimesOf; 6] = [
     },
 ];
 
-static STATISTICS: [Statistic; 8] = [
+static STATISTICS: &[Statistic] = &[
     percentile("p50", 6, |t| t.p50, |t| t.p50_at_least),
     percentile("p90", 29, |t| t.p90, |t| t.p90_at_least),
     percentile("p95", 59, |t| t.p95, |t| t.p95_at_least),
@@ -248,7 +248,7 @@ const fn percentile(
     Statistic { name, unit: Unit::Time, needs, value, bound }
 }
 
-static OVER_TIME: [TimeStatistic; 8] = [
+static OVER_TIME: &[TimeStatistic] = &[
     over_time("min", "The smallest.", |values| values.iter().copied().fold(f64::INFINITY, f64::min)),
     over_time("max", "The largest.", |values| values.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
     over_time("mean", "The mean.", |values| values.iter().sum::<f64>() / values.len() as f64),
@@ -303,7 +303,7 @@ macro_rules! tables {
 }
 
 tables! {
-    Number: RATIOS.iter().chain(&COUNTS);
+    Number: RATIOS.iter().chain(COUNTS);
     TimesOf: TIMES.iter();
     Statistic: STATISTICS.iter();
     TimeStatistic: OVER_TIME.iter();
