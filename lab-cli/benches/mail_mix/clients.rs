@@ -177,7 +177,7 @@ pub fn run_million(copy: &CopyServer, accounts: &[Account]) -> Result<[f64; 4], 
 /// The child process: Markov users without a pause. Prints how many requests were answered as asked.
 pub fn users(address: &str, seconds: &str, accounts: &str) -> Result<(), String> {
     let seconds = seconds.parse().map_err(|_| "seconds")?;
-    let users = markov(accounts, Think::Constant(Duration::ZERO));
+    let users = markov(accounts, &Think::Constant(Duration::ZERO));
     let report = send(address, users, &[("load", seconds, CONNECTIONS)])?;
     println!("{}", answered(&report)?);
     Ok(())
@@ -185,7 +185,7 @@ pub fn users(address: &str, seconds: &str, accounts: &str) -> Result<(), String>
 
 /// The child process: a million Markov users who think for a minute. Prints the number of answers, and the figures.
 pub fn million(address: &str, accounts: &str) -> Result<(), String> {
-    let mut users = markov(accounts, Think::Exponential { mean: Duration::from_secs(60) });
+    let mut users = markov(accounts, &Think::Exponential { mean: Duration::from_secs(60) });
     users.connections = ConnectionHabit::Shared { most: Some(SHARED) };
     let report = send(address, users, &[("jump", JUMP_SECONDS, MILLION), ("all", MILLION_SECONDS, MILLION)])?;
     let steady = report.distribution("all", TimeFamily::SendLag, None).and_then(|lag| lag.percentiles().p99);
@@ -196,10 +196,10 @@ pub fn million(address: &str, accounts: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn markov(accounts: &str, thinks: Think) -> MailUsers {
+fn markov(accounts: &str, thinks: &Think) -> MailUsers {
     let accounts = accounts.split(',').filter_map(|account| account.split_once(':'));
     let mut model = workloads::mail::arashi();
-    model.think.values_mut().for_each(|think| *think = thinks.clone());
+    model.think.values_mut().for_each(|think| think.clone_from(thinks));
     let accounts = accounts.map(|(user, password)| Account { user: user.into(), password: password.into() }).collect();
     MailUsers::new(model, accounts)
 }
