@@ -141,7 +141,7 @@ pub fn run_load(
     let begins = request.options.begins.or_else(|| request.share.map(|_| Start::now()));
     let options = RunOptions { second_times: true, begins, ..request.options.clone() };
     if let Some(start) = begins {
-        start.wait(|| flag.is_stopped());
+        start.wait_for_setup(|| flag.is_stopped());
     }
     let neighbours = neighbours(&plan.target, &options)?;
     let report = senders::run(

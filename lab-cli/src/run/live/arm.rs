@@ -133,7 +133,7 @@ pub fn run(
     // Numbers of several generators are joined with the service's by nobody.
     let options = RunOptions { numbered: shard.is_none(), second_times: true, commands, begins, ..options };
     if let Some(start) = begins {
-        start.wait(|| flag.is_stopped());
+        start.wait_for_setup(|| flag.is_stopped());
     }
     recording.site.load_begins();
     let started = LiveEvent::LoadStarted { at: rfc3339(SystemTime::now()) };

@@ -14,6 +14,7 @@ pub struct Start {
 impl Start {
     /// Between two looks at whether a wait was given up.
     const LOOK: Duration = Duration::from_millis(50);
+    const SETUP: Duration = Duration::from_millis(500);
 
     /// This moment.
     #[must_use]
@@ -33,6 +34,13 @@ impl Start {
         let now = Instant::now();
         let ahead = self.at.saturating_duration_since(now);
         (wall_now() + ahead).saturating_sub(now.saturating_duration_since(self.at))
+    }
+
+    /// Waits until half a second before it: time to set up what is to be ready then, and no more.
+    pub fn wait_for_setup(&self, given_up: impl Fn() -> bool) {
+        if let Some(at) = self.at.checked_sub(Self::SETUP) {
+            Self { at }.wait(given_up);
+        }
     }
 
     /// Waits for it. `given_up` ends the wait.
