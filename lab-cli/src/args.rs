@@ -39,7 +39,7 @@ pub use replay::{By, ReplayArgs};
 pub use reproduce::ReproduceArgs;
 pub use run::RunArgs;
 pub use serve::ServeArgs;
-pub use share::{SharedBy, StartArgs};
+pub use share::StartArgs;
 pub use suite::{SuiteArgs, SuiteOutput};
 pub use sweep::{GoalArgs, SweepArgs, TuneArgs, TuneOutput};
 pub use tips::with_tip;

@@ -17,9 +17,10 @@ use crate::{
 };
 
 /// What is not exact where users are shared, in the words of manifests and reports.
-pub const APPROXIMATIONS: [&str; 3] = [
+pub const APPROXIMATIONS: [&str; 4] = [
     "requests of both sides are not joined one by one",
     "percentiles of single seconds and of report windows are those of histogram buckets, of all types together",
+    "seconds have no gauges of the service in virtual time, where each part has one of its own",
     "limits that users share (connections, requests) are divided among the parts",
 ];
 
@@ -69,7 +70,8 @@ pub(crate) fn whole_arm(
     let (mut arm, report) = merged.arm(model, seconds).map_err(FolderError::senseless(&file))?;
     let report = report.ok_or_else(|| FolderError::senseless(&file)("it has no part"))?;
     arm.parts = summaries(&found);
-    arm.touches.extend(found.iter().flat_map(|part| part.arm.touches.iter().cloned()));
+    // Those of the part with the target are told by the events too.
+    arm.touches = found.iter().flat_map(|part| part.arm.touches.iter().cloned()).collect();
     let of_parts: Vec<(Shard, &Arm)> = found.iter().map(|part| (part.shard, &part.arm)).collect();
     gates::stamp_whole(&mut arm, &kept.context, &of_parts);
     Ok(WholeArm { arm, report })

@@ -16,10 +16,13 @@ impl Experiment {
         let none = ArmPlan::none();
         let arm = self.arms.first().unwrap_or(&none);
         let AppPlan::Emulated(service) = &self.target.app else {
-            return Some("its stages have a queue each".to_owned());
+            return Some("only an emulated service can have a server for each".to_owned());
         };
         if arm.policy_name() != "none" || arm.client.is_some() {
             return Some(format!("{} decides by the requests of all", arm.label));
+        }
+        if arm.target(self).waiting_room.is_some() {
+            return Some("its waiting room knows all of them".to_owned());
         }
         if !self.faults(true).is_empty() {
             return Some("a fault is about all of them".to_owned());

@@ -2,12 +2,13 @@
 
 use std::{net::SocketAddr, path::PathBuf};
 
+use analysis::manifest::ShardBy;
 use clap::Args;
 use experiment::Repeat;
 use measure::Shard;
 
 use super::{
-    share::{SharedBy, StartArgs, TargetPlace},
+    share::{StartArgs, shared_by},
     values::{Output, address},
 };
 
@@ -82,14 +83,14 @@ pub struct RunArgs {
     /// block, blocks 2, 10, 18, with their seeds and plans.
     #[arg(long, help_heading = MACHINES, value_name = "I/N")]
     pub shard: Option<Shard>,
-    /// What a part has of the whole.
-    #[arg(long, help_heading = MACHINES, hide_short_help = true, value_name = "WHAT", value_enum, default_value_t, requires = "shard")]
-    pub shard_by: SharedBy,
+    /// What a part has of the whole: users of one load, sent at the same time, or each block with all of its users.
+    #[arg(long, help_heading = MACHINES, hide_short_help = true, value_name = "users|block", value_parser = shared_by, default_value = "users", requires = "shard")]
+    pub shard_by: ShardBy,
     #[command(flatten)]
     pub start: StartArgs,
     /// Of a part of the users: this machine starts the service.
-    #[arg(long, help_heading = MACHINES, hide_short_help = true, value_name = "here", value_enum, conflicts_with = "virtual_time")]
-    pub target: Option<TargetPlace>,
+    #[arg(long, help_heading = MACHINES, hide_short_help = true, value_name = "here", value_parser = ["here"], hide_possible_values = true, conflicts_with = "virtual_time")]
+    pub target: Option<String>,
     /// Of a part of the users: the service that another machine has started, http://10.0.0.5:8080.
     #[arg(long, help_heading = MACHINES, hide_short_help = true, value_name = "URL", conflicts_with_all = ["target", "virtual_time"])]
     pub target_at: Option<String>,

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use analysis::manifest::ShardBy;
+use clap::Args;
 use measure::Shard;
 
 /// A part of the users of one load, each sent by a machine of its own.
@@ -29,21 +30,13 @@ pub struct StartArgs {
     pub start_at: Option<Duration>,
 }
 
-/// What a part has of the whole.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum SharedBy {
-    /// Users of one load, at the same time.
-    #[default]
-    Users,
-    /// Repetitions.
-    Block,
-}
-
-/// Where the service of a load is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum TargetPlace {
-    /// On this machine, which starts it.
-    Here,
+/// What a part has of the whole, as typed.
+pub(super) fn shared_by(text: &str) -> Result<ShardBy, String> {
+    match text {
+        "users" => Ok(ShardBy::Users),
+        "block" => Ok(ShardBy::Block),
+        _ => Err("write users or block".to_owned()),
+    }
 }
 
 /// A moment, as the time since 1970.

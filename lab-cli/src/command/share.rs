@@ -2,12 +2,13 @@
 
 use std::time::{Duration, SystemTime};
 
+use analysis::{manifest::ShardBy, text::counted};
 use experiment::{Experiment, plan::AppPlan};
 use health::clock::Start;
 
 use super::destination::destination;
 use crate::{
-    args::{RunArgs, SharedBy, StartArgs},
+    args::{RunArgs, StartArgs},
     exit::Failure,
     run::{RunShare, ShareOf, StopSignal, UsersShare},
     store::rfc3339,
@@ -40,11 +41,11 @@ pub(super) fn share(experiment: &Experiment, args: &RunArgs) -> Result<Option<Ru
         return if alone { Err(Failure::usage(message)) } else { Ok(None) };
     };
     let of = match args.shard_by {
-        SharedBy::Block => {
+        ShardBy::Block => {
             check_blocks(experiment, args)?;
             ShareOf::Blocks
         }
-        SharedBy::Users => ShareOf::Users(users(experiment, args)?),
+        ShardBy::Users => ShareOf::Users(users(experiment, args)?),
     };
     Ok(Some(RunShare { shard, of }))
 }
@@ -62,7 +63,7 @@ fn check_blocks(experiment: &Experiment, args: &RunArgs) -> Result<(), Failure> 
         return Err(refused(args, &format!("{name} runs until it is decided, and {why}")));
     }
     if args.shard.is_some_and(|shard| shard.number() > repeat) {
-        let blocks = analysis::text::counted(repeat as usize, "block");
+        let blocks = counted(repeat as usize, "block");
         return Err(refused(args, &format!("{name} has {blocks}, a part at least one each (--repeat)")));
     }
     if args.target.is_some() || args.target_at.is_some() || args.listen.is_some() {
@@ -75,8 +76,10 @@ fn check_blocks(experiment: &Experiment, args: &RunArgs) -> Result<(), Failure> 
 fn users(experiment: &Experiment, args: &RunArgs) -> Result<UsersShare, Failure> {
     let name = &experiment.name;
     let to_blocks = "or share its blocks (--shard-by block)";
-    if experiment.arms.len() != 1 || experiment.repeat != 1 || experiment.compare.until_decided.is_some() {
-        let why = "users of one arm in one block can be shared, which begins everywhere at one moment";
+    let one = args.experiments.len() == 1 && experiment.arms.len() == 1 && experiment.repeat == 1;
+    if !one || experiment.compare.until_decided.is_some() {
+        let why =
+            "users of one arm in one block of one experiment can be shared, which begins everywhere at one moment";
         return Err(refused(args, &format!("{why}: name it (--policy NAME --repeat 1), {to_blocks}")));
     }
     if args.virtual_time {
@@ -98,7 +101,7 @@ fn users(experiment: &Experiment, args: &RunArgs) -> Result<UsersShare, Failure>
         AppPlan::Own(service) => service.url.is_some() && service.command.is_none() && experiment.arms[0].direct,
         _ => false,
     };
-    match (args.target, &args.target_at) {
+    match (&args.target, &args.target_at) {
         (Some(_), None) | (None, Some(_)) => {}
         (None, None) if is_there => {}
         _ => {

@@ -16,7 +16,7 @@ use analysis::{
     },
     live::{LiveEvent, TimelineSecond},
     manifest::Block,
-    record::{self, ArmRecord},
+    record::{self, ArmRecord, PartStart},
     sum_up::{Findings, sum_up},
     summary::{Arm, Conditions, LatencyObjective, Mode, NeighbourUse, RunSummary},
 };
@@ -40,7 +40,7 @@ use super::{
     environment::neighbours::{NeighbourWatch, ServiceProcesses},
     live::service::process_tree,
     manifest::{manifest, shape},
-    part::{RunShare, facts},
+    part::{RunShare, beginning, facts},
     seconds::Seconds,
 };
 use crate::store::{folder::ResultsFolder, histograms::write as write_histograms, rfc3339, seconds_log::SecondsLog};
@@ -138,11 +138,12 @@ pub fn run_load(
     let mut recorder = ArmRecorder::new(arm, BLOCK, &plan, seconds, &[]);
     let mut timeline = Vec::new();
     let mut failure = None;
-    let begins = request.options.begins.or_else(|| request.share.map(|_| Start::now()));
+    let begins = request.options.begins.or_else(|| request.share.map(|_| Start::soon()));
     let options = RunOptions { second_times: true, begins, ..request.options.clone() };
     if let Some(start) = begins {
         start.wait_for_setup(|| flag.is_stopped());
     }
+    let began = begins.filter(|_| request.share.is_some()).map(beginning);
     let neighbours = neighbours(&plan.target, &options)?;
     let report = senders::run(
         &plan,
@@ -197,7 +198,7 @@ pub fn run_load(
         .map(|saved| {
             saved.finish(
                 request,
-                &Ended { plan: &plan, found: &found, report: &report, measures, context, begins },
+                &Ended { plan: &plan, found: &found, report: &report, measures, context, began },
                 &summary,
                 stopped,
             )
@@ -232,8 +233,8 @@ struct Ended<'a> {
     report: &'a Report,
     measures: MeasuresPlan,
     context: gates::Context,
-    /// The moment for which a part was planned.
-    begins: Option<Start>,
+    /// The beginning of a part.
+    began: Option<PartStart>,
 }
 
 fn summary(experiment: &Experiment, arm: &Arm, timeline: &[TimelineSecond], partial: bool) -> RunSummary {
@@ -318,7 +319,7 @@ impl Saved {
         write_histograms(ended.report, &self.folder.path().join(histograms::file_name(label, BLOCK)))?;
         let digest = digest_of(ended.plan)?;
         let mut record = ArmRecord::of(ended.found, ended.context, ended.measures.clone(), ended.report, |_| false);
-        record.part = request.share.map(|_| facts(digest.clone(), ended.begins));
+        record.part = request.share.map(|_| facts(digest.clone(), ended.began.clone()));
         self.folder.put(&record::file_name(label, BLOCK), &record)?;
         self.manifest(request, Some(digest))?;
         self.folder.replace("summary.json", summary)?;

@@ -64,12 +64,16 @@ impl RunShare {
     }
 }
 
-/// Facts about a part that began then. `plan`: the digest of the whole plan.
-pub fn facts(plan: String, began: Option<Start>) -> PartFacts {
-    let began = began.map(|start| PartStart {
+/// The beginning of a part, by this machine's clock as it is set before it.
+pub fn beginning(start: Start) -> PartStart {
+    PartStart {
         unix_us: u64::try_from(start.wall().as_micros()).unwrap_or(u64::MAX),
         error_us: wall_error().and_then(|error| u64::try_from(error.as_micros()).ok()),
         kernel: sha256::of(boot().as_bytes()),
-    });
+    }
+}
+
+/// Facts about a part. `plan`: the digest of the whole plan.
+pub fn facts(plan: String, began: Option<PartStart>) -> PartFacts {
     PartFacts { lab: env!("CARGO_PKG_VERSION").to_owned(), plan, began }
 }

@@ -42,6 +42,9 @@ pub(super) fn log(times: &TimesBySecond) -> Result<Vec<u8>, String> {
 
 /// The seconds of the whole, of those of its parts.
 pub(super) fn seconds(parts: Vec<Vec<TimelineSecond>>, times: &TimesBySecond) -> Vec<TimelineSecond> {
+    let sees = |part: &&Vec<TimelineSecond>| part.iter().any(|second| second.target.is_some());
+    // Several have a service each, and none has the whole's.
+    let of_whole = parts.iter().filter(sees).count() == 1;
     let mut whole: BTreeMap<u32, TimelineSecond> = BTreeMap::new();
     for second in parts.into_iter().flatten() {
         match whole.get_mut(&second.second) {
@@ -50,6 +53,7 @@ pub(super) fn seconds(parts: Vec<Vec<TimelineSecond>>, times: &TimesBySecond) ->
         }
     }
     for (number, second) in &mut whole {
+        second.target = second.target.take().filter(|_| of_whole);
         let found = times.get(number).map(SecondTimes::percentiles).unwrap_or_default();
         (second.p50_ms, second.p90_ms, second.p99_ms) = (found.p50, found.p90, found.p99);
         second.p50_at_least_ms = found.p50_at_least;
@@ -92,7 +96,6 @@ fn add(sum: &mut TimelineSecond, other: TimelineSecond) {
     groups(&mut sum.by_class, other.by_class);
     sum.reported.extend(other.reported);
     sum.generator = busier(sum.generator, other.generator);
-    // One part alone sees the target.
     sum.target = sum.target.take().or(other.target);
     sum.speed = sum.speed.or(other.speed);
 }
@@ -118,6 +121,7 @@ fn busier(a: GeneratorSecond, b: GeneratorSecond) -> GeneratorSecond {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::live::TargetSecond;
 
     fn second(second: u32, served: u64, mean_ms: f64) -> TimelineSecond {
         let group = Group { planned: served + 1, served, mean_ms: Some(mean_ms), ..Group::default() };
@@ -128,6 +132,7 @@ mod tests {
             users_by_state: [("thinking".to_owned(), 2)].into(),
             by_type: [("page".to_owned(), group)].into(),
             p50_ms: Some(1.0),
+            target: Some(TargetSecond::default()),
             reported: if second == 1 {
                 [("users/page".to_owned(), ReportedTimes::default())].into()
             } else {
@@ -147,6 +152,9 @@ mod tests {
         let logs = [log(0, &[[1000, 10]]), log(0, &[[3000, 30]]), log(1, &[[2000, 20]])];
         let found = times(&logs).expect("logs");
         let whole = seconds(vec![vec![second(0, 10, 1.0), second(1, 20, 2.0)], vec![second(0, 30, 3.0)]], &found);
+        assert!(whole.iter().all(|second| second.target.is_none()), "two services");
+        let alone = seconds(vec![vec![second(0, 10, 1.0)]], &found);
+        assert!(alone[0].target.is_some());
         let [first, last] = &whole[..] else { panic!("{whole:?}") };
         assert_eq!((first.served, first.planned, first.users_by_state["thinking"]), (40, 42, 4));
         assert_eq!(first.p50_ms, Some(3.001), "the upper end of its bucket, and no mean of 1 and 3");

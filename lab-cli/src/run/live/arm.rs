@@ -42,7 +42,7 @@ use crate::{
         arm_recorder::{ArmRecorder, Ended, tell},
         arm_summary,
         environment::{host_noise::HostNoise, kernel::Counters, speed},
-        part::{UsersShare, facts},
+        part::{UsersShare, beginning, facts},
         sampler::Sampler,
         seconds::Seconds,
         unread_requests::join,
@@ -102,6 +102,9 @@ pub fn run(
         carry_over.wait(&service.door, stop, |text| _ = tell(&LiveEvent::Note { text }, folder, sinks))
     });
     site.read_metrics(&turn.site)?;
+    // What is observed from here on is the load, and no wait for it.
+    let begins = waited_for(turn, &plan.target.url, folder, sinks, stop)?;
+    let began = begins.map(beginning);
     let before = Before {
         carried,
         gauges: site.controls().gauges()?,
@@ -125,22 +128,35 @@ pub fn run(
         timeline: Vec::new(),
         touches: Vec::new(),
     };
-    if turn.users.is_some_and(|(_, users)| users.target_at.is_none()) {
-        let text = format!("users of other parts go to {} (--target-at)", plan.target.url);
-        tell(&LiveEvent::Note { text }, recording.folder, recording.sinks)?;
-    }
-    let begins = turn.users.map(|(_, users)| users.start.unwrap_or_else(Start::now));
     // Numbers of several generators are joined with the service's by nobody.
     let options = RunOptions { numbered: shard.is_none(), second_times: true, commands, begins, ..options };
-    if let Some(start) = begins {
-        start.wait_for_setup(|| flag.is_stopped());
-    }
     recording.site.load_begins();
     let started = LiveEvent::LoadStarted { at: rfc3339(SystemTime::now()) };
     tell(&started, recording.folder, recording.sinks)?;
     let report = senders::run(&plan, &options, |window| recording.second(&window), &flag)?;
-    let part = shard.map(|_| Ok::<_, RunFailure>(facts(digest_of(&plan)?, begins))).transpose()?;
+    let part = shard.map(|_| Ok::<_, RunFailure>(facts(digest_of(&plan)?, began))).transpose()?;
     Ok(Ended { part, ..recording.end(report, &before)? })
+}
+
+/// Waits for the beginning of a part of the users, once all is ready but what takes a moment; `None`: they are all of them.
+fn waited_for(
+    turn: &ArmTurn<'_>,
+    url: &str,
+    folder: &mut ResultsFolder,
+    sinks: &mut Sinks,
+    stop: &StopSignal,
+) -> Result<Option<Start>, RunFailure> {
+    let Some((_, users)) = turn.users else { return Ok(None) };
+    if users.target_at.is_none() {
+        tell(&LiveEvent::Note { text: format!("users of other parts go to {url} (--target-at)") }, folder, sinks)?;
+    }
+    let start = users.start.unwrap_or_else(Start::soon);
+    if start.has_passed() {
+        let cause = "its time to start passed while it was made ready: choose a later --start-at".to_owned();
+        return Err(RunFailure::CannotStart { arm: turn.arm.label.clone(), cause });
+    }
+    start.wait_for_setup(|| stop.is_asked());
+    Ok(Some(start))
 }
 
 /// Readings at the start of the arm.

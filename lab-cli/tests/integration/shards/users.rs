@@ -235,3 +235,24 @@ fn sessions_of_a_recording_are_replayed_in_parts() {
     assert!(whole["parts"][1]["sent"].as_u64().is_some_and(|sent| sent > 0));
     assert!(done(at, &["recheck", "whole"]).contains("all the same"));
 }
+
+#[test]
+fn a_part_that_is_not_ready_at_its_time_sends_nothing() {
+    let scratch = with_file();
+    let at = scratch.path();
+    // Less than the measuring of the generator takes.
+    let start = after(Duration::from_millis(600));
+    let part =
+        ["run", "parts.yaml", "--no-tui", "--policy", "none", "--repeat", "1", "--shard", "1/2", "--target", "here"];
+    let output = ran(at, &[&part[..], &["--start-at", &start, "--out", "part"]].concat());
+    let text = told(&output);
+    assert!(
+        output.status.code() == Some(2) && (text.contains("choose a later --start-at") || text.contains("already, by")),
+        "{text}"
+    );
+    assert!(!at.join("part/none-1.record.json").exists());
+    let two =
+        ["run", "parts.yaml", "parts.yaml", "--policy", "none", "--repeat", "1", "--shard", "1/2", "--target", "here"];
+    let output = ran(at, &two);
+    assert!(output.status.code() == Some(2) && told(&output).contains("of one experiment"), "{}", told(&output));
+}

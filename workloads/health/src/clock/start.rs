@@ -28,6 +28,18 @@ impl Start {
         Some(Self { at: Instant::now() + wall.checked_sub(wall_now())? })
     }
 
+    /// As soon as what it takes can be set up.
+    #[must_use]
+    pub fn soon() -> Self {
+        Self { at: Instant::now() + Self::SETUP }
+    }
+
+    /// True if it has passed.
+    #[must_use]
+    pub fn has_passed(&self) -> bool {
+        self.at <= Instant::now()
+    }
+
     /// Time of the wall clock at this moment, as it is set now, since 1970.
     #[must_use]
     pub fn wall(&self) -> Duration {
@@ -92,6 +104,7 @@ mod tests {
         assert!(start.wall().abs_diff(wall) < Duration::from_millis(20), "{:?}", start.wall());
         start.wait(|| false);
         assert!(wall_now() + Duration::from_millis(20) >= wall);
+        assert!(start.has_passed() && !Start::soon().has_passed());
         assert!(Start::at_wall(wall).is_none(), "it has passed");
         // Given up at once.
         Start::at_wall(wall_now() + Duration::from_secs(3600)).expect("ahead").wait(|| true);
