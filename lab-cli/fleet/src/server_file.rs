@@ -11,7 +11,7 @@ listen: "127.0.0.1:4222"
 
 jetstream {
   store_dir: "lab-nats"
-  # What is acknowledged is on the disk: a power failure loses nothing.
+  # Results that are acknowledged are on the disk. The queue is in memory: coordinators place again what a power failure takes.
   sync_interval: always
 }
 
