@@ -29,7 +29,7 @@ mod values;
 use overview::CommandGroup;
 
 pub use compare::{CompareArgs, CompareOutput, FailIf, UndecidedIs};
-pub use fleet::{AgentArgs, NatsArgs, WorkersArgs};
+pub use fleet::{AgentArgs, AgentsArgs, NatsArgs, WorkersArgs};
 pub use init::{CalibrateArgs, InitArgs, ServiceTransport};
 pub use load::{LoadArgs, LoadOutput, RateArgs, RequestArgs, TransportArgs};
 pub use past_runs::{HistoryArgs, MergeArgs, RecheckArgs, RecommendArgs, ReportArgs, ReportFormat};
@@ -83,7 +83,7 @@ pub enum LabCommand {
     Tune(TuneArgs),
     /// Scores policies in every scenario of the suite.
     Suite(SuiteArgs),
-    /// Computes runs for lab sweep, tune and suite --workers on other machines.
+    /// Computes runs for lab sweep, tune and suite --workers on other machines, and sends loads for lab run and load --agents.
     Agent(AgentArgs),
     /// The atlas: results of papers as experiments, and which claims hold.
     Reproduce(ReproduceArgs),

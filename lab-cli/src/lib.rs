@@ -12,6 +12,8 @@ use std::process::ExitCode;
 use clap::FromArgMatches as _;
 use controllers::Entry;
 
+#[cfg(feature = "live")]
+mod agents;
 pub mod args;
 pub mod command;
 pub mod exit;

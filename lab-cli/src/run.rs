@@ -21,6 +21,8 @@ pub mod progress;
 mod reference;
 mod sampler;
 mod seconds;
+#[cfg(feature = "live")]
+mod sender;
 mod simulated;
 mod stop;
 mod unread_requests;
@@ -52,6 +54,8 @@ pub use load::{FinishedLoad, LoadFolder, LoadRequest, context as load_context, r
 pub use manifest::WORLD;
 pub use part::{RunShare, ShareOf, UsersShare};
 pub use preview::{preview, previewed, rehearse};
+#[cfg(feature = "live")]
+pub use sender::{LoadSender, LoadToSend, SentLoad, SentSecond, ThisProcess};
 pub use simulated::{parallel::side_by_side, setup::VirtualSetup};
 pub use stop::StopSignal;
 

@@ -10,7 +10,7 @@ use crate::{
     record::{self, ArmRecord},
     run_file,
     summary::{Arm, Headroom, PhaseSummary, Touched},
-    whole_arm::whole_arm,
+    whole_arm::{records, whole_arm},
 };
 
 /// Run of an arm in a block, computed again.
@@ -64,7 +64,7 @@ pub(crate) fn arm_runs(
             let seconds: Vec<TimelineSecond> = recorded.timeline.iter().filter(of_arm_run).cloned().collect();
             let (arm, report) = if kept.parts > 0 {
                 let of_plan = (block.plan.as_deref(), manifest.lab.as_str());
-                let whole = whole_arm(path, &kept, of_plan, model.as_ref(), &seconds)?;
+                let whole = whole_arm(path, (&kept, records(path, &kept)), of_plan, model.as_ref(), &seconds)?;
                 (whole.arm, Some(whole.report))
             } else {
                 kept.arm(model.as_ref(), &seconds).map_err(FolderError::senseless(&file))?

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use controllers::catalogue::PolicySpec;
+use measure::Shard;
 use serde::{Deserialize, Serialize};
 
 mod touch;
@@ -243,6 +244,9 @@ pub struct TimelineSecond {
     pub speed: Option<CoreSpeeds>,
     /// What the target showed of itself, if it answered.
     pub target: Option<TargetSecond>,
+    /// Agents that sent the load, where agents did.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentSecond>,
 }
 
 impl TimelineSecond {
@@ -305,6 +309,31 @@ pub struct CoreSpeeds {
     pub service: Option<f64>,
 }
 
+/// An agent in a second of a load that several send.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct AgentSecond {
+    /// Its name.
+    pub name: String,
+    /// Its part of the users.
+    #[schemars(with = "String")]
+    pub shard: Shard,
+    /// Requests that it sent in this second.
+    pub sent: u64,
+    /// Its send lag, 99th percentile.
+    pub send_lag_p99_ms: f64,
+    /// Share of a core that it used.
+    pub cpu: f64,
+    /// Its clock ahead of the coordinator's by so much: what its start was corrected by. Clocks count from the start of a program.
+    pub offset_ms: f64,
+    /// The most by which that may be wrong: half of the shortest round trip.
+    pub clock_error_ms: f64,
+    /// The time since its last answer.
+    pub silent_ms: f64,
+    /// The reason why it is no longer counted on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<String>,
+}
+
 /// The generator's health in a second.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
@@ -326,6 +355,19 @@ pub struct GeneratorSecond {
 }
 
 impl GeneratorSecond {
+    /// The worse of two generators, figure by figure.
+    #[must_use]
+    pub fn busier(self, other: Self) -> Self {
+        Self {
+            cpu: self.cpu.max(other.cpu),
+            send_lag_p99_ms: self.send_lag_p99_ms.max(other.send_lag_p99_ms),
+            loop_gap_ms: self.loop_gap_ms.max(other.loop_gap_ms),
+            open_files: self.open_files.max(other.open_files),
+            threads: self.threads.max(other.threads),
+            memory_mb: self.memory_mb.into_iter().chain(other.memory_mb).reduce(f64::max),
+        }
+    }
+
     /// The name under which thresholds ask for these figures, as for the gauges of a stage.
     pub const STAGE: &str = "generator";
 

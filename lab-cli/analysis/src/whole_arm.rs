@@ -13,7 +13,7 @@ use crate::{
     live::TimelineSecond,
     record::{self, ArmRecord, PartFacts, PartStart},
     run_file,
-    summary::{Arm, PartSummary},
+    summary::{Arm, PartSummary, Touched},
 };
 
 /// What is not exact where users are shared, in the words of manifests and reports.
@@ -25,8 +25,11 @@ pub const APPROXIMATIONS: [&str; 4] = [
 ];
 
 /// An arm of several parts.
-pub(crate) struct WholeArm {
+#[derive(Debug)]
+pub struct WholeArm {
+    /// The arm, judged.
     pub arm: Arm,
+    /// The report of all.
     pub report: Report,
 }
 
@@ -35,28 +38,40 @@ pub fn file_name(arm: &str, block: u32, shard: Shard) -> String {
     format!("{arm}-{block}.part-{}-of-{}.record.json", shard.number(), shard.of())
 }
 
-/// Adds up the parts of an arm. `kept`: the record of the whole; `plan`: its digest, and `lab` its version, by the manifest.
+/// A part's record; `None`: it is missing.
+pub type PartRecord = Result<(Shard, Option<ArmRecord>), FolderError>;
+
+/// Records of the parts of an arm, one after the other. `kept`: the record of the whole.
+pub(crate) fn records<'a>(folder: &'a Path, kept: &'a ArmRecord) -> impl Iterator<Item = PartRecord> + 'a {
+    (1..=kept.parts).map(move |number| {
+        let shard =
+            Shard::new(number, kept.parts).ok_or_else(|| FolderError::senseless(folder)("its number of parts"))?;
+        let path = folder.join(file_name(kept.seen.shown_name(), kept.seen.block, shard));
+        Ok((shard, run_file::if_there(run_file::json(&path))?))
+    })
+}
+
+/// Adds up the parts of an arm, which need not be in memory at the same time. `kept`: the record of the whole; `plan`: its digest, and
+/// `lab` its version, by the manifest; `folder`: for messages.
 ///
 /// # Errors
 /// A record cannot be read, or they are not parts of one arm.
-pub(crate) fn whole_arm(
+pub fn whole_arm(
     folder: &Path,
-    kept: &ArmRecord,
+    (kept, parts): (&ArmRecord, impl IntoIterator<Item = PartRecord>),
     (plan, lab): (Option<&str>, &str),
     model: Option<&UserModel>,
     seconds: &[TimelineSecond],
 ) -> Result<WholeArm, FolderError> {
     let (label, block) = (kept.seen.shown_name(), kept.seen.block);
     let (mut found, mut sum) = (Vec::new(), RecordSum::default());
-    for number in 1..=kept.parts {
-        let shard =
-            Shard::new(number, kept.parts).ok_or_else(|| FolderError::senseless(folder)("its number of parts"))?;
-        let path = folder.join(file_name(label, block, shard));
-        let part: Option<ArmRecord> = run_file::if_there(run_file::json(&path))?;
+    for part in parts {
+        let (shard, part) = part?;
         let Some(part) = part else {
             found.push(PartFound { shard, wrong: Some("missing".to_owned()), facts: None, arm: Arm::default() });
             continue;
         };
+        let path = folder.join(file_name(label, block, shard));
         let (arm, _) = part.arm(model, &[]).map_err(FolderError::senseless(&path))?;
         let facts = part.part.clone();
         found.push(PartFound { shard, wrong: wrong(facts.as_ref().zip(arm.part), shard, plan, lab), facts, arm });
@@ -71,7 +86,10 @@ pub(crate) fn whole_arm(
     let report = report.ok_or_else(|| FolderError::senseless(&file)("it has no part"))?;
     arm.parts = summaries(&found);
     // Those of the part with the target are told by the events too.
-    arm.touches = found.iter().flat_map(|part| part.arm.touches.iter().cloned()).collect();
+    let touches: Vec<Touched> = found.iter().flat_map(|part| part.arm.touches.iter().cloned()).collect();
+    if !touches.is_empty() {
+        arm.touches = touches;
+    }
     let of_parts: Vec<(Shard, &Arm)> = found.iter().map(|part| (part.shard, &part.arm)).collect();
     gates::stamp_whole(&mut arm, &kept.context, &of_parts);
     Ok(WholeArm { arm, report })
@@ -93,7 +111,7 @@ fn wrong(facts: Option<(&PartFacts, Shard)>, shard: Shard, plan: Option<&str>, l
     } else if facts.lab != lab {
         Some(format!("of version {}", facts.lab))
     } else {
-        None
+        facts.stopped.as_ref().map(|why| format!("not whole ({why})"))
     }
 }
 
@@ -107,6 +125,7 @@ fn summaries(found: &[PartFound]) -> Vec<PartSummary> {
         let error_us = |began: &PartStart| if one_clock { Some(0) } else { began.error_us };
         PartSummary {
             shard: part.shard,
+            agent: part.facts.as_ref().and_then(|facts| facts.agent.clone()),
             wrong: part.wrong.clone(),
             planned: part.arm.sum(|measured| measured.planned),
             sent: part.arm.sum(|measured| measured.sent),

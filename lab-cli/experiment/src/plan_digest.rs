@@ -13,19 +13,26 @@ use crate::plan::{ArmPlan, Experiment, concealed, concealed_plan};
 /// arm puts before
 /// them.
 pub fn digest_of(plan: &LoadPlan) -> Result<String, serde_json::Error> {
-    let mut plan = plan.clone();
+    let mut plan = concealed_of(plan);
     plan.client = None;
-    match &mut plan.users {
-        Users::Url(users) => users.requests = concealed(&users.requests),
-        Users::Script(users) => users.plan = concealed_plan(&users.plan),
-        Users::Mail(_) => {}
-    }
     plan.target.url.clear();
     plan.target.host.clear();
     plan.target.address = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
     plan.target.others.clear();
     plan.target.entries.clear();
     workloads::schedule::digest(&plan)
+}
+
+/// The plan without what must not be written down.
+#[must_use]
+pub fn concealed_of(plan: &LoadPlan) -> LoadPlan {
+    let mut plan = plan.clone();
+    match &mut plan.users {
+        Users::Url(users) => users.requests = concealed(&users.requests),
+        Users::Script(users) => users.plan = concealed_plan(&users.plan),
+        Users::Mail(_) => {}
+    }
+    plan
 }
 
 /// The target of a plan that is not sent: nothing listens there.

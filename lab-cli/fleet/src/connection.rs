@@ -20,6 +20,7 @@ const AGAIN: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub struct Fleet {
     pub(crate) runtime: Runtime,
+    pub(crate) client: Client,
     pub(crate) jetstream: Context,
     /// The name that the other side is told.
     pub(crate) name: String,
@@ -55,10 +56,10 @@ impl Fleet {
         fits(&client)?;
         let mut jetstream = {
             let _inside = runtime.enter();
-            jetstream::new(client)
+            jetstream::new(client.clone())
         };
         jetstream.set_timeout(ANSWER);
-        Ok(Self { runtime, jetstream, name: name.to_owned() })
+        Ok(Self { runtime, client, jetstream, name: name.to_owned() })
     }
 
     /// The name that the other side is told.

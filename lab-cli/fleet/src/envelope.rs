@@ -5,9 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{FleetError, files};
 
-/// Longer bytes go into a file of their own: a message has at most a megabyte.
-const INLINE: usize = 512 << 10;
-
 /// The line before the bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Label {
@@ -35,9 +32,12 @@ pub(crate) struct Envelope {
 }
 
 impl Envelope {
+    /// Longer bytes go into a file of their own: a message has at most a megabyte.
+    pub const INLINE: usize = 512 << 10;
+
     /// Puts bytes in, or into a file if they are many.
     pub async fn pack(mut label: Label, bytes: &[u8], into: &ObjectStore) -> Result<Self, FleetError> {
-        if bytes.len() <= INLINE {
+        if bytes.len() <= Self::INLINE {
             return Ok(Self { label, bytes: bytes.to_vec() });
         }
         label.stored = Some(files::put(into, bytes).await?);

@@ -71,6 +71,16 @@ impl Fleet {
         })
     }
 
+    /// Agents that are there, by name; none where the server does not say.
+    pub fn agents(&self) -> Vec<AgentNote> {
+        self.runtime.block_on(async {
+            match Stores::made(&self.jetstream).await {
+                Ok(stores) => agents(&stores.agents).await,
+                Err(_) => Vec::new(),
+            }
+        })
+    }
+
     pub(crate) async fn stores_once_there(&self, stopped: &dyn Fn() -> bool) -> Result<Stores, FleetError> {
         loop {
             match Stores::there(&self.jetstream).await {

@@ -21,7 +21,7 @@ authorization {
       user: coordinator
       password: $LAB_COORDINATOR_PASSWORD
       permissions {
-        publish: ["$JS.API.>", "$JS.FC.>", "$KV.lab_results.>", "$O.lab_files.>", "lab.work.>"]
+        publish: ["$JS.API.>", "$JS.FC.>", "$KV.lab_results.>", "$KV.lab_loads.>", "$O.lab_files.>", "lab.work.>", "lab.agent.>"]
         subscribe: ["_INBOX.>"]
       }
     }
@@ -30,14 +30,17 @@ authorization {
       password: $LAB_AGENT_PASSWORD
       permissions {
         publish: [
-          "$JS.ACK.lab_work.>", "$JS.FC.>", "$KV.lab_results.>", "$KV.lab_agents.>", "$O.lab_files.>"
+          "$JS.ACK.lab_work.>", "$JS.FC.>", "$KV.lab_results.>", "$KV.lab_agents.>", "$KV.lab_loads.>", "$O.lab_files.>"
           "$JS.API.STREAM.INFO.lab_work", "$JS.API.CONSUMER.INFO.lab_work.*", "$JS.API.CONSUMER.MSG.NEXT.lab_work.*"
           "$JS.API.STREAM.INFO.KV_lab_results", "$JS.API.DIRECT.GET.KV_lab_results.>"
           "$JS.API.STREAM.INFO.KV_lab_agents", "$JS.API.DIRECT.GET.KV_lab_agents.>"
+          "$JS.API.STREAM.INFO.KV_lab_loads"
           "$JS.API.STREAM.INFO.OBJ_lab_files", "$JS.API.DIRECT.GET.OBJ_lab_files.>"
           "$JS.API.CONSUMER.CREATE.OBJ_lab_files", "$JS.API.CONSUMER.CREATE.OBJ_lab_files.>"
         ]
-        subscribe: ["_INBOX.>"]
+        subscribe: ["_INBOX.>", "lab.agent.>"]
+        # Answers to a coordinator.
+        allow_responses: true
       }
     }
   ]

@@ -1,4 +1,4 @@
-//! What the server keeps: the queue, results, files, and who is there.
+//! What the server keeps: the queue, results, loads, files, and who is there.
 
 use std::{fmt, time::Duration};
 
@@ -16,6 +16,7 @@ const WORK: &str = "lab_work";
 const RESULTS: &str = "lab_results";
 const FILES: &str = "lab_files";
 const AGENTS: &str = "lab_agents";
+const LOADS: &str = "lab_loads";
 
 /// An agent that has not been heard of for so long is no more.
 pub(crate) const LEASE: Duration = Duration::from_secs(10);
@@ -35,11 +36,12 @@ pub(crate) struct Stores {
     pub results: Store,
     pub files: ObjectStore,
     pub agents: Store,
+    pub loads: Store,
 }
 
 impl fmt::Debug for Stores {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{WORK}, {RESULTS}, {FILES}, {AGENTS}")
+        write!(f, "{WORK}, {RESULTS}, {FILES}, {AGENTS}, {LOADS}")
     }
 }
 
@@ -61,7 +63,12 @@ impl Stores {
             ..stream::Config::default()
         };
         jetstream.get_or_create_stream(queue).await.map_err(FleetError::of(failed))?;
-        for (name, max_age, storage) in [(RESULTS, KEPT, StorageType::File), (AGENTS, LEASE, StorageType::Memory)] {
+        let buckets = [
+            (RESULTS, KEPT, StorageType::File),
+            (AGENTS, LEASE, StorageType::Memory),
+            (LOADS, KEPT, StorageType::File),
+        ];
+        for (name, max_age, storage) in buckets {
             if jetstream.get_key_value(name).await.is_err() {
                 let bucket =
                     kv::Config { bucket: name.to_owned(), history: 1, max_age, storage, ..kv::Config::default() };
@@ -83,6 +90,7 @@ impl Stores {
             results: jetstream.get_key_value(RESULTS).await.map_err(FleetError::of(missing))?,
             files: jetstream.get_object_store(FILES).await.map_err(FleetError::of(missing))?,
             agents: jetstream.get_key_value(AGENTS).await.map_err(FleetError::of(missing))?,
+            loads: jetstream.get_key_value(LOADS).await.map_err(FleetError::of(missing))?,
         })
     }
 

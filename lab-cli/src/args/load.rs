@@ -6,7 +6,10 @@ use std::{
     time::Duration,
 };
 
-use clap::{ArgAction, Args, ValueEnum, builder::PossibleValuesParser};
+use clap::{
+    ArgAction, Args, ValueEnum,
+    builder::{ArgPredicate, PossibleValuesParser},
+};
 use workloads::{persona::Method, plan::ArrivalLaw};
 
 use super::{
@@ -31,7 +34,15 @@ are in flight, and one that waits for a connection counts that wait in its respo
 #[command(after_help = AFTER)]
 pub struct LoadArgs {
     /// What to ask for: `http://127.0.0.1:8080/path`.
+    #[arg(
+        required = false,
+        required_unless_present = "attach",
+        default_value_if("attach", ArgPredicate::IsPresent, "")
+    )]
     pub url: String,
+    /// Follow a load that agents send and whose coordinator is gone: the name that it had said.
+    #[arg(long, help_heading = "Several machines", hide_short_help = true, value_name = "LOAD", requires = "nats", conflicts_with_all = ["url", "agents", "shard"])]
+    pub attach: Option<String>,
     /// Connections at once [default: 64; with -R as many as it takes].
     ///
     /// Without -R: users, each with a connection of its own and asking again as soon as it is answered; no more than -n. With -R: the

@@ -8,6 +8,7 @@ use experiment::Repeat;
 use measure::Shard;
 
 use super::{
+    fleet::AgentsArgs,
     share::{StartArgs, shared_by},
     values::{Output, address},
 };
@@ -88,13 +89,15 @@ pub struct RunArgs {
     pub shard_by: ShardBy,
     #[command(flatten)]
     pub start: StartArgs,
+    #[command(flatten)]
+    pub agents: AgentsArgs,
     /// Of a part of the users: this machine starts the service.
     #[arg(long, help_heading = MACHINES, hide_short_help = true, value_name = "here", value_parser = ["here"], hide_possible_values = true, conflicts_with = "virtual_time")]
     pub target: Option<String>,
     /// Of a part of the users: the service that another machine has started, http://10.0.0.5:8080.
     #[arg(long, help_heading = MACHINES, hide_short_help = true, value_name = "URL", conflicts_with_all = ["target", "virtual_time"])]
     pub target_at: Option<String>,
-    /// Where the service of --target here listens: 0.0.0.0:8080 [default: on loopback, at a free port].
+    /// Where the service of --target here, or of a run with --agents, listens: 0.0.0.0:8080 [default: on loopback, at a free port].
     #[arg(long, help_heading = MACHINES, hide_short_help = true, value_name = "ADDR", value_parser = address)]
     pub listen: Option<SocketAddr>,
 }

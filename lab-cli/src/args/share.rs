@@ -6,6 +6,8 @@ use analysis::manifest::ShardBy;
 use clap::Args;
 use measure::Shard;
 
+use super::fleet::AgentsArgs;
+
 /// A part of the users of one load, each sent by a machine of its own.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Several machines")]
@@ -17,6 +19,8 @@ pub struct ShareArgs {
     pub shard: Option<Shard>,
     #[command(flatten)]
     pub start: StartArgs,
+    #[command(flatten)]
+    pub agents: AgentsArgs,
 }
 
 /// When it begins.

@@ -1,6 +1,7 @@
 //! `lab load`: load on any HTTP service, in the manner of wrk2, oha, k6 and vegeta.
 
 mod asked;
+mod attach;
 mod conditions;
 mod expect;
 mod export;
@@ -29,6 +30,7 @@ use super::{
     stdout::{print, print_as, print_text},
 };
 use crate::{
+    agents::sender,
     args::{self, Colours, LoadOutput, Output},
     exit::{CommandResult, End, Failure, complain},
     run::{FinishedLoad, LoadFolder, LoadRequest, RunFailure, RunShare, StopSignal, run_load},
@@ -36,6 +38,9 @@ use crate::{
 };
 
 pub fn load(args: &args::LoadArgs, colours: Colours) -> CommandResult {
+    if let Some(load) = &args.attach {
+        return attach::attach(args, load);
+    }
     let (url, target) = match &args.transport.unix_socket {
         Some(_) => behind_a_socket(&args.url)?,
         None => destination(&args.url, &args.allow_host)?,
@@ -48,6 +53,9 @@ pub fn load(args: &args::LoadArgs, colours: Colours) -> CommandResult {
     let options = RunOptions { begins: start(&args.share.start)?, ..asked::options(args, &url)? };
     let share = args.share.shard.map(RunShare::of_users);
     if args.rates.find_rate.is_some() {
+        if args.share.agents.agents.is_some() {
+            return Err(Failure::usage("--find-rate sends from here: leave --agents out"));
+        }
         if let Some(shard) = args.share.shard {
             let why = "each rate that is tried depends on what came of the last: run it on one machine";
             return Err(Failure::usage(format!("--shard {shard}: {why}")));
@@ -60,8 +68,17 @@ pub fn load(args: &args::LoadArgs, colours: Colours) -> CommandResult {
         None => Some(LoadFolder::Named),
     };
     let flat_out = !asked::is_open(args);
-    let request =
-        LoadRequest { experiment: &experiment, options, flat_out, out, share: share.as_ref(), recorded: None };
+    let sender = sender(&args.share.agents, args.share.shard, None)?;
+    let request = LoadRequest {
+        experiment: &experiment,
+        options,
+        flat_out,
+        out,
+        share: share.as_ref(),
+        recorded: None,
+        in_parts: false,
+        sender: &*sender,
+    };
     let stop = StopSignal::listen_and_cut(restore).map_err(Failure::because)?;
     let Sent { finished, silent, pace } = send(args, &request, target, colours, &stop)?;
     let planned = experiment.planned_time();

@@ -22,6 +22,7 @@ use super::{
     share::start,
 };
 use crate::{
+    agents::sender,
     args::{self, By, Colours, StartArgs},
     exit::{CommandResult, Failure},
     run::{LoadFolder, LoadRequest, RunShare, StopSignal, run_load},
@@ -48,6 +49,7 @@ fn on_arashi(args: &args::ReplayArgs, colours: Colours) -> CommandResult {
         output: args.output,
         virtual_time: args.virtual_time,
         start: StartArgs { start_at: args.share.start.start_at },
+        agents: args.share.agents.clone(),
         ..args::RunArgs::default()
     };
     run::all(&[experiment], &asked, colours)
@@ -124,13 +126,16 @@ fn on_service(args: &args::ReplayArgs, url: &str) -> CommandResult {
     let plan = plan(args, url, &recording)?;
     let experiment = on_service_experiment(args, &plan.target.url)?;
     let share = args.share.shard.map(RunShare::of_users);
+    let sender = sender(&args.share.agents, args.share.shard, None)?;
     let request = LoadRequest {
         experiment: &experiment,
         options: RunOptions { begins: start(&args.share.start)?, ..RunOptions::default() },
         flat_out: false,
         out: args.out.as_deref().map(LoadFolder::At),
         share: share.as_ref(),
-        recorded: share.is_none().then_some(recording.requests),
+        recorded: (share.is_none() && sender.agents() == 0).then_some(recording.requests),
+        in_parts: false,
+        sender: &*sender,
     };
     // Requests in flight are cut off by an interrupt.
     let stop = StopSignal::listen_and_cut(restore).map_err(Failure::because)?;

@@ -1,5 +1,7 @@
 //! `lab run`.
 
+#[cfg(feature = "live")]
+use std::sync::Arc;
 use std::{
     io::{IsTerminal, Write as _},
     path::Path,
@@ -18,7 +20,7 @@ use super::terminal::{has_view, of_one_run};
 use super::{
     destination,
     input::read_experiment,
-    share::{share, start},
+    share::{check_agents, share, start},
     stdout::print_as,
 };
 use crate::{
@@ -73,6 +75,7 @@ pub(super) fn all(experiments: &[Experiment], args: &args::RunArgs, colours: Col
         return Err(RunFailure::VirtualBuild.into());
     }
     for experiment in experiments {
+        check_agents(experiment, args)?;
         if !args.virtual_time {
             destination::may_run(experiment, &args.allow_host)?;
         } else if let Some(why) = experiment.live_only() {
@@ -83,6 +86,8 @@ pub(super) fn all(experiments: &[Experiment], args: &args::RunArgs, colours: Col
         experiments.iter().map(|experiment| share(experiment, args)).collect::<Result<_, _>>()?;
     // Parts of the users wait for it with all made ready.
     let start = if shares.iter().flatten().any(|share| share.users().is_some()) { None } else { start(&args.start)? };
+    #[cfg(feature = "live")]
+    let sender = crate::agents::sender(&args.agents, args.shard, args.listen)?;
     let cpus = Cpus::choose();
     if !args.virtual_time {
         cpus.pin_generator();
@@ -94,7 +99,10 @@ pub(super) fn all(experiments: &[Experiment], args: &args::RunArgs, colours: Col
         start.wait(|| stop.is_asked());
     }
     for (experiment, share) in experiments.iter().zip(shares) {
-        let finished = one(experiment, share, args, colours, &cpus, &stop);
+        let request = RunRequest { share, ..asked(experiment, args, &cpus) };
+        #[cfg(feature = "live")]
+        let request = RunRequest { sender: Arc::clone(&sender), ..request };
+        let finished = one(request, args, colours, &stop);
         // Whatever could not be carried out because of the interrupt, the interrupt is why.
         if let Some(end) = stop.end() {
             if let Err(Failure::Cause(message)) = finished {
@@ -128,12 +136,15 @@ pub(super) fn look<'a>(cpus: &Cpus, experiments: impl IntoIterator<Item = &'a Ex
     if goes_on { Ok(()) } else { Err(Failure::because("nothing was run")) }
 }
 
+fn asked<'a>(experiment: &'a Experiment, args: &'a args::RunArgs, cpus: &'a Cpus) -> RunRequest<'a> {
+    let fail_fast = args.fail_fast;
+    RunRequest { fail_fast, ..RunRequest::unattended(experiment, args.out.as_deref(), cpus, args.virtual_time) }
+}
+
 fn one(
-    experiment: &Experiment,
-    share: Option<RunShare>,
+    request: RunRequest<'_>,
     args: &args::RunArgs,
     colours: Colours,
-    cpus: &Cpus,
     stop: &StopSignal,
 ) -> Result<Finished, Failure> {
     let mut sinks = Sinks::default();
@@ -145,10 +156,7 @@ fn one(
     if screen.is_none() {
         sinks.add(ProgressLines::default());
     }
-    let (out, virtual_time) = (args.out.as_deref(), args.virtual_time);
-    let live_view = screen.is_some();
-    let request =
-        RunRequest { experiment, out, cpus, virtual_time, share, live_view, fail_fast: args.fail_fast, touches };
+    let request = RunRequest { live_view: screen.is_some(), touches, ..request };
     let outcome = conduct(request, &mut sinks, stop);
     // Gives the terminal back before anything is printed.
     drop((sinks, screen));

@@ -36,7 +36,8 @@ pub(super) fn wait_for_start(args: &StartArgs, stop: &StopSignal) -> Result<(), 
 /// The part of `--shard`; `None`: all is run here.
 pub(super) fn share(experiment: &Experiment, args: &RunArgs) -> Result<Option<RunShare>, Failure> {
     let Some(shard) = args.shard else {
-        let alone = args.target.is_some() || args.target_at.is_some() || args.listen.is_some();
+        let listens = args.listen.is_some() && args.agents.agents.is_none();
+        let alone = args.target.is_some() || args.target_at.is_some() || listens;
         let message = "--target, --target-at and --listen are about a part of the users: add --shard 1/4";
         return if alone { Err(Failure::usage(message)) } else { Ok(None) };
     };
@@ -48,6 +49,19 @@ pub(super) fn share(experiment: &Experiment, args: &RunArgs) -> Result<Option<Ru
         ShardBy::Users => ShareOf::Users(users(experiment, args)?),
     };
     Ok(Some(RunShare { shard, of }))
+}
+
+/// Loads that agents can send.
+pub(super) fn check_agents(experiment: &Experiment, args: &RunArgs) -> Result<(), Failure> {
+    let Some(agents) = args.agents.agents else { return Ok(()) };
+    let refused = |why: &str| Err(Failure::usage(format!("--agents {agents}: {why}")));
+    if args.virtual_time {
+        return refused("in virtual time nothing is sent: lab sweep, tune and suite have --workers");
+    }
+    match &experiment.target.app {
+        AppPlan::Tree(_) => refused(&format!("{} has several services, each with a door of its own", experiment.name)),
+        _ => Ok(()),
+    }
 }
 
 fn refused(args: &RunArgs, why: &str) -> Failure {
@@ -116,5 +130,5 @@ fn users(experiment: &Experiment, args: &RunArgs) -> Result<UsersShare, Failure>
     if let Some(url) = &args.target_at {
         destination(url, &args.allow_host)?;
     }
-    Ok(UsersShare { start: start(&args.start)?, target_at: args.target_at.clone(), listen: args.listen })
+    Ok(UsersShare { start: start(&args.start)?, target_at: args.target_at.clone(), listen: args.listen, began: None })
 }

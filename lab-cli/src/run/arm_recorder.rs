@@ -4,7 +4,7 @@ use crate::store::folder::ResultsFolder;
 use analysis::{
     arm_metrics,
     judge::threshold::{Abort, Watch, abort_at},
-    live::{CoreSpeeds, LiveEvent, TimelineSecond},
+    live::{AgentSecond, CoreSpeeds, GeneratorSecond, LiveEvent, TimelineSecond},
     record::PartFacts,
     summary,
 };
@@ -13,7 +13,7 @@ use measure::{Report, Window};
 use spec::wire::Gauges;
 use workloads::plan::LoadPlan;
 
-use super::{RunFailure, Sinks, arm_summary, seconds::Seconds};
+use super::{RunFailure, Sinks, arm_summary, part::AgentParts, seconds::Seconds};
 
 /// The results of an arm.
 #[derive(Debug)]
@@ -28,6 +28,8 @@ pub struct Ended {
     pub abort: Option<Abort>,
     /// Facts about the part of the users that it is of.
     pub part: Option<PartFacts>,
+    /// Parts that agents sent, where they did.
+    pub sent: Option<AgentParts>,
 }
 
 /// Makes the events of an arm, second by second, and watches the thresholds that end the run.
@@ -54,10 +56,10 @@ impl<'a> ArmRecorder<'a> {
         LiveEvent::ArmStarted { arm: arm.label.clone(), block, policy: Some(arm.policy.clone()) }
     }
 
-    /// The events of a second, in order. `happened`: what else happened in it.
+    /// The events of a second, in order. `agents`: those that sent it, and the busiest generator; `happened`: what else happened in it.
     pub fn on_second(
         &mut self,
-        window: &Window,
+        (window, agents): (&Window, Option<&(GeneratorSecond, Vec<AgentSecond>)>),
         gauges: Option<Gauges>,
         speed: Option<CoreSpeeds>,
         happened: Vec<LiveEvent>,
@@ -69,7 +71,10 @@ impl<'a> ArmRecorder<'a> {
             events.push(LiveEvent::PhaseStarted { phase, second: u32::try_from(window.second).unwrap_or(u32::MAX) });
         }
         events.extend(happened);
-        let second = TimelineSecond { speed, ..self.seconds.next(window, gauges) };
+        let mut second = TimelineSecond { speed, ..self.seconds.next(window, gauges) };
+        if let Some((busiest, agents)) = agents {
+            (second.generator, second.agents) = (*busiest, agents.clone());
+        }
         if self.abort.is_none() {
             self.abort = abort_at(&mut self.watches, &second);
             events.extend(self.abort.iter().map(|abort| LiveEvent::Note { text: abort.found.clone() }));
@@ -99,7 +104,7 @@ impl<'a> ArmRecorder<'a> {
             replayed: report.replayed,
             ..seen
         };
-        Ended { arm, report, timeline: Vec::new(), abort: self.abort, part: None }
+        Ended { arm, report, timeline: Vec::new(), abort: self.abort, part: None, sent: None }
     }
 }
 

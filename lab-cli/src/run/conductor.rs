@@ -1,5 +1,7 @@
 //! A whole run: capacity, blocks of arms, thresholds, the summary.
 
+#[cfg(feature = "live")]
+use std::sync::Arc;
 use std::{
     path::{Path, PathBuf},
     time::Duration,
@@ -31,6 +33,8 @@ use super::{
     part::{RunShare, UsersShare},
     preview::rehearse,
 };
+#[cfg(feature = "live")]
+use super::{LoadSender, ThisProcess};
 use crate::store::{folder::ResultsFolder, histograms::write as write_histograms};
 
 #[cfg(feature = "live")]
@@ -59,13 +63,27 @@ pub struct RunRequest<'a> {
     pub fail_fast: bool,
     /// Interventions of a person while it goes on, if it is live.
     pub touches: Interventions,
+    /// Who sends its load, if it is live.
+    #[cfg(feature = "live")]
+    pub sender: Arc<dyn LoadSender>,
 }
 
 impl<'a> RunRequest<'a> {
     /// A run that nobody watches or touches.
     pub fn unattended(experiment: &'a Experiment, out: Option<&'a Path>, cpus: &'a Cpus, virtual_time: bool) -> Self {
         let (live_view, fail_fast, touches) = (false, false, Interventions::default());
-        Self { experiment, out, cpus, virtual_time, share: None, live_view, fail_fast, touches }
+        Self {
+            experiment,
+            out,
+            cpus,
+            virtual_time,
+            share: None,
+            live_view,
+            fail_fast,
+            touches,
+            #[cfg(feature = "live")]
+            sender: Arc::new(ThisProcess),
+        }
     }
 
     /// The part of the users that is sent from here; `None`: all of them.
@@ -107,7 +125,7 @@ pub fn conduct(request: RunRequest<'_>, sinks: &mut Sinks, stop: &StopSignal) ->
     }
     rehearse(request.experiment)?;
     #[cfg(feature = "live")]
-    if !request.virtual_time {
+    if !request.virtual_time && request.sender.agents() == 0 {
         super::preview::fits(request.experiment, request.users().map(|(shard, _)| shard))?;
     }
     let folder = ResultsFolder::create(request.out, &request.experiment.name).map_err(RunFailure::of_new_folder)?;
@@ -259,12 +277,17 @@ impl Run<'_> {
             self.note(&format!("the generator was {late:.0} ms late at {due:.1} s: {cause}"))?;
         }
         self.abort = self.abort.take().or(ended.abort);
-        let name = histograms::file_name(&arm.label, block);
-        write_histograms(&ended.report, &self.folder.path().join(name))?;
         let drawn = self.request.experiment.figure.as_ref().is_some_and(FigurePlan::reads_parts);
         let in_parts = |phase: &str| drawn || self.wanted_parts(&found).iter().any(|(name, _)| name == phase);
         let mut kept = ArmRecord::of(&found, self.context(arm), plan, &ended.report, in_parts);
         kept.part = ended.part;
+        if let Some(parts) = &ended.sent {
+            let whole = parts.whole(&mut kept, self.folder.path(), &ended.timeline)?;
+            (found, ended.report) = (whole.arm, whole.report);
+            parts.save(&arm.label, block, &mut self.folder)?;
+        }
+        let name = histograms::file_name(&arm.label, block);
+        write_histograms(&ended.report, &self.folder.path().join(name))?;
         self.folder.put(&record::file_name(&arm.label, block), &kept)?;
         self.tell(&LiveEvent::ArmFinished(Box::new(found.clone())))?;
         self.keep_parts(&found, &ended.report);
@@ -334,6 +357,10 @@ impl Run<'_> {
                 Default::default()
             },
             headroom: self.headroom,
+            #[cfg(feature = "live")]
+            lost_at_most: self.request.sender.lost_at_most(),
+            #[cfg(not(feature = "live"))]
+            lost_at_most: 0.0,
         }
     }
 
@@ -376,7 +403,10 @@ impl Run<'_> {
         let RunRequest { experiment, cpus, virtual_time, .. } = self.request;
         let share = self.request.share.as_ref();
         let mode = if virtual_time { Mode::Virtual } else { Mode::Live };
-        let manifest = manifest(experiment, mode, capacity.as_ref(), &self.searches, (blocks, share), cpus)?;
+        #[cfg_attr(not(feature = "live"), expect(unused_mut, reason = "agents send live loads"))]
+        let mut manifest = manifest(experiment, mode, capacity.as_ref(), &self.searches, (blocks, share), cpus)?;
+        #[cfg(feature = "live")]
+        self.request.sender.facts().into_iter().for_each(|(key, fact)| manifest[key] = fact);
         Ok(self.folder.replace("manifest.json", &manifest)?)
     }
 }

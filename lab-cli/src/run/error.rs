@@ -94,6 +94,12 @@ pub enum RunFailure {
     /// The search for the work knob found nothing.
     #[error("{0}")]
     Capacity(String),
+    /// Agents cannot send the load, and none has begun.
+    #[error("{0}")]
+    Agents(String),
+    /// Agents have sent something, and no record of it came.
+    #[error("{0}")]
+    AgentsFailed(String),
     /// It was told to stop before there was a result.
     #[error("interrupted: nothing was written")]
     Interrupted,
@@ -148,6 +154,7 @@ impl From<RunFailure> for Failure {
     fn from(failure: RunFailure) -> Self {
         match failure {
             RunFailure::FolderExists(_)
+            | RunFailure::Agents(_)
             | RunFailure::Hindsight { .. }
             | RunFailure::LiveOnly { .. }
             | RunFailure::VirtualBuild

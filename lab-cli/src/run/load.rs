@@ -9,14 +9,10 @@ use analysis::{
     arm_metrics,
     digests::{self, Digests},
     histograms,
-    judge::{
-        gates,
-        measures::{self, MeasuresPlan},
-        threshold::Threshold,
-    },
+    judge::{gates, measures, threshold::Threshold},
     live::{LiveEvent, TimelineSecond},
     manifest::Block,
-    record::{self, ArmRecord, PartStart},
+    record::{self, ArmRecord},
     sum_up::{Findings, sum_up},
     summary::{Arm, Conditions, LatencyObjective, Mode, NeighbourUse, RunSummary},
 };
@@ -35,12 +31,13 @@ use workloads::{
 };
 
 use super::{
-    Cpus, RunFailure,
+    Cpus, LoadSender, LoadToSend, RunFailure, SentLoad, SentSecond,
     arm_recorder::ArmRecorder,
+    arm_summary,
     environment::neighbours::{NeighbourWatch, ServiceProcesses},
     live::service::process_tree,
     manifest::{manifest, shape},
-    part::{RunShare, beginning, facts},
+    part::{AgentParts, RunShare, beginning, facts},
     seconds::Seconds,
 };
 use crate::store::{folder::ResultsFolder, histograms::write as write_histograms, rfc3339, seconds_log::SecondsLog};
@@ -63,6 +60,10 @@ pub struct LoadRequest<'a> {
     pub share: Option<&'a RunShare>,
     /// Requests that the recording has, where one is replayed as a whole.
     pub recorded: Option<u64>,
+    /// The record has twentieths of phases.
+    pub in_parts: bool,
+    /// Who sends it.
+    pub sender: &'a dyn LoadSender,
 }
 
 /// The folder of a load's results.
@@ -143,15 +144,25 @@ pub fn run_load(
     if let Some(start) = begins {
         start.wait_for_setup(|| flag.is_stopped());
     }
-    let began = begins.filter(|_| request.share.is_some()).map(beginning);
-    let neighbours = neighbours(&plan.target, &options)?;
-    let report = senders::run(
-        &plan,
-        &options,
-        |window| {
-            let events = recorder.on_second(&window, None, None, Vec::new());
+    let told = request.share.and_then(RunShare::users).and_then(|users| users.began.clone());
+    let began = told.or_else(|| begins.filter(|_| request.share.is_some()).map(beginning));
+    let by_agents = request.sender.agents();
+    let neighbours = if by_agents > 0 { None } else { neighbours(&plan.target, &options)? };
+    let to_send = LoadToSend {
+        experiment,
+        arm: 0,
+        block: BLOCK,
+        plan: &plan,
+        options: &options,
+        flat_out: request.flat_out,
+        in_parts: request.in_parts,
+    };
+    let sent = request.sender.send(
+        &to_send,
+        &mut |SentSecond { window, agents }| {
+            let events = recorder.on_second((window, agents.as_ref()), None, None, Vec::new());
             if let Some(saved) = &mut saved
-                && let Err(problem) = saved.second(&window, &events)
+                && let Err(problem) = saved.second(window, &events)
             {
                 // The disk is full, say: what was written stays readable.
                 failure.get_or_insert(problem);
@@ -159,19 +170,21 @@ pub fn run_load(
             }
             for event in events {
                 if let LiveEvent::Second(second) = event {
-                    on_second(&window, &second);
+                    on_second(window, &second);
                     timeline.push(*second);
                 }
             }
         },
         flag,
     );
-    let report = match report {
-        Ok(report) => report,
+    let SentLoad { report, parts } = match sent {
+        Ok(sent) => sent,
         Err(problem) => {
-            // Nothing was sent.
-            saved.into_iter().for_each(Saved::discard);
-            return Err(problem.into());
+            // Nothing was sent, or nothing is known of it but its seconds.
+            if timeline.is_empty() {
+                saved.into_iter().for_each(Saved::discard);
+            }
+            return Err(problem);
         }
     };
     if let Some(failure) = failure {
@@ -190,19 +203,27 @@ pub fn run_load(
         found.replayed = report.replayed;
     }
     let measures = experiment.measures_plan(None, false);
-    let context = context(experiment.objective, request.flat_out);
+    let lost_at_most = request.sender.lost_at_most();
+    let context = gates::Context { lost_at_most, ..context(experiment.objective, request.flat_out) };
     measures::fill_in(&mut found, &timeline, &measures);
     gates::stamp(&mut found, &context);
+    let mut record = ArmRecord::of(&found, context, measures, &report, |_| request.in_parts);
+    let digest = digest_of(&plan)?;
+    record.part = request.share.map(|_| facts(digest.clone(), began));
+    let parts = AgentParts {
+        of: by_agents,
+        plan: digest.clone(),
+        model: arm_summary::model_of(&plan).cloned(),
+        records: parts,
+    };
+    if by_agents > 0 {
+        let at = saved.as_ref().map_or(Path::new("the load"), |saved| saved.folder.path());
+        let whole = parts.whole(&mut record, at, &timeline)?;
+        (found, report) = (whole.arm, whole.report);
+    }
     let summary = summary(experiment, &found, &timeline, stopped || request.share.is_some());
     let folder = saved
-        .map(|saved| {
-            saved.finish(
-                request,
-                &Ended { plan: &plan, found: &found, report: &report, measures, context, began },
-                &summary,
-                stopped,
-            )
-        })
+        .map(|saved| saved.finish(request, &Ended { digest, report: &report, record, parts }, &summary, stopped))
         .transpose()?;
     Ok(FinishedLoad { summary, report, folder })
 }
@@ -228,13 +249,10 @@ fn own_process() -> Vec<i32> {
 
 /// Values of a turn that are saved.
 struct Ended<'a> {
-    plan: &'a LoadPlan,
-    found: &'a Arm,
+    digest: String,
     report: &'a Report,
-    measures: MeasuresPlan,
-    context: gates::Context,
-    /// The beginning of a part.
-    began: Option<PartStart>,
+    record: ArmRecord,
+    parts: AgentParts,
 }
 
 fn summary(experiment: &Experiment, arm: &Arm, timeline: &[TimelineSecond], partial: bool) -> RunSummary {
@@ -295,7 +313,8 @@ impl Saved {
         let order = vec![request.arm().label.clone()];
         let block = Block { block: BLOCK, seed: request.seed(), order, plan, touched: Vec::new() };
         let cpus = Cpus::anywhere();
-        let manifest = manifest(request.experiment, Mode::Live, None, &[], (&[block], request.share), &cpus)?;
+        let mut manifest = manifest(request.experiment, Mode::Live, None, &[], (&[block], request.share), &cpus)?;
+        request.sender.facts().into_iter().for_each(|(key, fact)| manifest[key] = fact);
         Ok(self.folder.replace("manifest.json", &manifest)?)
     }
 
@@ -317,11 +336,9 @@ impl Saved {
         }
         let label = &request.arm().label;
         write_histograms(ended.report, &self.folder.path().join(histograms::file_name(label, BLOCK)))?;
-        let digest = digest_of(ended.plan)?;
-        let mut record = ArmRecord::of(ended.found, ended.context, ended.measures.clone(), ended.report, |_| false);
-        record.part = request.share.map(|_| facts(digest.clone(), ended.began.clone()));
-        self.folder.put(&record::file_name(label, BLOCK), &record)?;
-        self.manifest(request, Some(digest))?;
+        ended.parts.save(label, BLOCK, &mut self.folder)?;
+        self.folder.put(&record::file_name(label, BLOCK), &ended.record)?;
+        self.manifest(request, Some(ended.digest.clone()))?;
         self.folder.replace("summary.json", summary)?;
         self.folder.sync()?;
         self.folder.replace(digests::NAME, &Digests::of(self.folder.path())?)?;

@@ -1,14 +1,20 @@
 //! Parts of a run that several machines carry out.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, path::Path};
 
 use analysis::{
+    FolderError,
+    live::TimelineSecond,
     manifest::ShardBy,
-    record::{PartFacts, PartStart},
+    record::{ArmRecord, PartFacts, PartStart},
     sha256,
+    whole_arm::{self, WholeArm, whole_arm},
 };
 use health::clock::{Start, boot, wall_error};
 use measure::Shard;
+use traces::UserModel;
+
+use crate::store::folder::ResultsFolder;
 
 /// A part of a run.
 #[derive(Debug, Clone)]
@@ -37,6 +43,8 @@ pub struct UsersShare {
     pub target_at: Option<String>,
     /// Where the service of this part listens; `None`: on loopback.
     pub listen: Option<SocketAddr>,
+    /// Its beginning as a coordinator told it; `None`: by this machine's clock.
+    pub began: Option<PartStart>,
 }
 
 impl RunShare {
@@ -75,5 +83,39 @@ pub fn beginning(start: Start) -> PartStart {
 
 /// Facts about a part. `plan`: the digest of the whole plan.
 pub fn facts(plan: String, began: Option<PartStart>) -> PartFacts {
-    PartFacts { lab: env!("CARGO_PKG_VERSION").to_owned(), plan, began }
+    PartFacts { lab: env!("CARGO_PKG_VERSION").to_owned(), plan, began, agent: None, stopped: None }
+}
+
+/// Parts of an arm's users that agents have sent.
+#[derive(Debug)]
+pub struct AgentParts {
+    /// The number of parts, whether or not their records came.
+    pub of: u32,
+    /// The digest of the whole plan.
+    pub plan: String,
+    /// The model that users walk, if they have one.
+    pub model: Option<UserModel>,
+    pub records: Vec<ArmRecord>,
+}
+
+impl AgentParts {
+    /// Makes an arm's record that of the whole, without figures of its own, and gives what the parts add up to.
+    pub fn whole(
+        &self,
+        record: &mut ArmRecord,
+        folder: &Path,
+        seconds: &[TimelineSecond],
+    ) -> Result<WholeArm, FolderError> {
+        (record.measured, record.parts) = (None, self.of);
+        let found = |shard: Shard| self.records.iter().find(|part| part.seen.part == Some(shard)).cloned();
+        let parts =
+            (1..=self.of).filter_map(|number| Shard::new(number, self.of)).map(|shard| Ok((shard, found(shard))));
+        whole_arm(folder, (record, parts), (Some(&self.plan), env!("CARGO_PKG_VERSION")), self.model.as_ref(), seconds)
+    }
+
+    /// Writes the parts' records beside that of the whole.
+    pub fn save(&self, label: &str, block: u32, folder: &mut ResultsFolder) -> Result<(), FolderError> {
+        let named = self.records.iter().filter_map(|part| Some((part.seen.part?, part)));
+        named.into_iter().try_for_each(|(shard, part)| folder.put(&whole_arm::file_name(label, block, shard), part))
+    }
 }

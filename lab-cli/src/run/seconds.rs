@@ -120,6 +120,7 @@ impl Seconds {
             reported: window.reported.as_deref().map(reported).unwrap_or_default(),
             generator: self.generator(window),
             speed: None,
+            agents: Vec::new(),
             target: gauges.map(|gauges| self.target(with_balancers(gauges, window), window.client.as_ref())),
         }
     }

@@ -4,7 +4,7 @@ use std::fs;
 
 use fleet::{Fleet, FleetError, NatsAccess};
 
-use crate::{args::NatsArgs, exit::Failure};
+use crate::{args::NatsArgs, exit::Failure, run::RunFailure};
 
 /// Connects as this name [default: the machine's, and the number of the process].
 ///
@@ -38,6 +38,15 @@ impl From<FleetError> for Failure {
         match error {
             FleetError::Unfit(_) => Self::usage(error),
             FleetError::Server(_) | FleetError::Differ { .. } | FleetError::Stopped => Self::because(error),
+        }
+    }
+}
+
+impl From<FleetError> for RunFailure {
+    fn from(error: FleetError) -> Self {
+        match error {
+            FleetError::Unfit(why) => Self::Agents(why),
+            error => Self::AgentsFailed(error.to_string()),
         }
     }
 }

@@ -3,11 +3,12 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use controllers::Class;
+use serde::{Deserialize, Serialize};
 
 use super::{Distribution, Times};
 
 /// Response times of the requests that ended in a report window. Types and classes without any are left out.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reported {
     /// Of all.
     pub all: Times,

@@ -1,5 +1,7 @@
 //! One second of a run, for live views and `timeline.jsonl`.
 
+mod sum;
+
 use std::collections::BTreeMap;
 
 use controllers::site::ClientGauges;
@@ -8,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{Distribution, Group, Replies, Reported, Times};
 
 /// The activities of users at one moment, counted by the host.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserStates {
     /// Thinking between requests.
     pub thinking: u64,
@@ -35,7 +37,7 @@ impl UserStates {
 }
 
 /// The times of one second: for each histogram bucket its smallest microsecond, and the number of times in it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecondTimes {
     /// Response times of requests that were answered as requested.
     pub response: Vec<[u64; 2]>,
@@ -71,7 +73,7 @@ impl SecondTimes {
 }
 
 /// One second of a run. Events are counted in the second in which they happened, whenever they were planned.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Window {
     /// The second of the run at which it begins.
     pub second: u64,
@@ -135,8 +137,10 @@ pub struct Window {
     /// The activities of users at its end.
     pub users: UserStates,
     /// Gauges of client-side policies at its end, where there are any.
+    #[serde(skip)]
     pub client: Option<ClientGauges>,
     /// Refusals by balancers in front of services up to its end, where they have a cap.
+    #[serde(skip)]
     pub turned_back: BTreeMap<String, TurnedBack>,
 }
 

@@ -6,7 +6,7 @@ use measure::{Group, SecondTimes, Times};
 
 use crate::{
     interval_log::{self, Interval},
-    live::{GeneratorSecond, ReportedTimes, TimelineSecond},
+    live::{ReportedTimes, TimelineSecond},
     seconds_log,
 };
 
@@ -95,7 +95,7 @@ fn add(sum: &mut TimelineSecond, other: TimelineSecond) {
     groups(&mut sum.by_type, other.by_type);
     groups(&mut sum.by_class, other.by_class);
     sum.reported.extend(other.reported);
-    sum.generator = busier(sum.generator, other.generator);
+    sum.generator = sum.generator.busier(other.generator);
     sum.target = sum.target.take().or(other.target);
     sum.speed = sum.speed.or(other.speed);
 }
@@ -103,18 +103,6 @@ fn add(sum: &mut TimelineSecond, other: TimelineSecond) {
 fn groups(sum: &mut BTreeMap<String, Group>, other: BTreeMap<String, Group>) {
     for (name, group) in other {
         sum.entry(name).or_default().add(&group);
-    }
-}
-
-/// The worse of two generators, figure by figure.
-fn busier(a: GeneratorSecond, b: GeneratorSecond) -> GeneratorSecond {
-    GeneratorSecond {
-        cpu: a.cpu.max(b.cpu),
-        send_lag_p99_ms: a.send_lag_p99_ms.max(b.send_lag_p99_ms),
-        loop_gap_ms: a.loop_gap_ms.max(b.loop_gap_ms),
-        open_files: a.open_files.max(b.open_files),
-        threads: a.threads.max(b.threads),
-        memory_mb: a.memory_mb.into_iter().chain(b.memory_mb).reduce(f64::max),
     }
 }
 

@@ -12,6 +12,12 @@ pub struct PartFacts {
     /// Its beginning; `None` in virtual time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub began: Option<PartStart>,
+    /// The agent that sent it, where one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The reason why it ended before its plan did, and others may have gone on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<String>,
 }
 
 /// The beginning of a part, by the clock of its machine.

@@ -44,6 +44,7 @@ mod tests {
     #[test]
     fn of_many_parts_those_that_are_sound_are_not_all_told() {
         let part = |number: u32| PartSummary {
+            agent: None,
             shard: format!("{number}/50").parse().expect("a part"),
             wrong: (number == 50).then(|| "missing".to_owned()),
             planned: 10,

@@ -12,7 +12,10 @@ pub struct PartSummary {
     /// Which of how many: `2/8`.
     #[schemars(with = "String")]
     pub shard: Shard,
-    /// Why it is no part of this arm, if it is none: missing, of another plan, of another version.
+    /// The agent that sent it, where one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Why it is no part of this arm, if it is none: missing, not whole, of another plan, of another version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wrong: Option<String>,
     /// Requests that were due.

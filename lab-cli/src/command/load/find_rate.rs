@@ -34,7 +34,7 @@ use super::{
 use crate::{
     args::{LoadArgs, LoadOutput, Output},
     exit::{CommandResult, End, Failure, complain},
-    run::{CarryOver, Door, FinishedLoad, LoadFolder, LoadRequest, StopSignal, load_context, run_load},
+    run::{CarryOver, Door, FinishedLoad, LoadFolder, LoadRequest, StopSignal, ThisProcess, load_context, run_load},
     screens::restore,
 };
 
@@ -191,6 +191,8 @@ impl Finder<'_> {
             out: None,
             share: None,
             recorded: None,
+            in_parts: false,
+            sender: &ThisProcess,
         };
         let mut trial = Trial::of(rate, &self.objective, least);
         let flag = self.stop.fresh_flag();
@@ -232,6 +234,8 @@ impl Finder<'_> {
             out,
             share: None,
             recorded: None,
+            in_parts: false,
+            sender: &ThisProcess,
         };
         let mut trial = Trial::of(rate, &self.objective, most);
         let on_second = |window: &measure::Window, _: &_| _ = trial.takes(window);

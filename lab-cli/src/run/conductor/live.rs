@@ -1,6 +1,6 @@
 //! A whole live run: block after block, arm after arm.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use analysis::{
     live::LiveEvent,
@@ -47,9 +47,12 @@ impl Run<'_> {
             (Some(Work::Capacity(wanted)), Some(corpus)) => Some(self.capacity(corpus, wanted)?),
             _ => None,
         };
-        self.note("measuring the generator against a service that does nothing")?;
-        let habit = experiment.users.connections;
-        self.headroom = Some(headroom::measure(self.request.cpus, habit, &self.stop.fresh_flag())?);
+        // What agents are able to is not known here.
+        if self.request.sender.agents() == 0 {
+            self.note("measuring the generator against a service that does nothing")?;
+            let habit = experiment.users.connections;
+            self.headroom = Some(headroom::measure(self.request.cpus, habit, &self.stop.fresh_flag())?);
+        }
         let carry_over = CarryOver::of(experiment).filter(|_| !self.request.is_elsewhere());
         let mut blocks = Vec::new();
         let ours: Vec<u32> = (1..=experiment.repeat).filter(|block| self.request.has_block(*block)).collect();
@@ -149,7 +152,8 @@ impl Run<'_> {
             }
             None => self.site_of(arm, (database, work), seed, carry_over),
         };
-        let site = match users.and_then(|(_, users)| users.listen) {
+        let sender = Arc::clone(&self.request.sender);
+        let site = match users.and_then(|(_, users)| users.listen).or_else(|| sender.listen()) {
             Some(listen) => site.at(listen),
             None => site,
         };
@@ -166,6 +170,8 @@ impl Run<'_> {
             cpus: self.request.cpus,
             carry_over,
             users,
+            sender: (&*sender, experiment, index),
+            in_parts: experiment.figure.is_some() || !self.thresholds.is_empty(),
         };
         let of_app = if corpus.is_none() { resolve::accounts(&experiment.target.app) } else { Vec::new() };
         let accounts: &[Account] = corpus.map_or(&of_app, Corpus::accounts);

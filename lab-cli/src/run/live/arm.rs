@@ -12,11 +12,12 @@ use analysis::{
 };
 use controllers::{Objective, Settings};
 use experiment::{
+    Experiment,
     plan::{ArmPlan, PhasePlan},
     plan_digest::digest_of,
 };
 use health::clock::Start;
-use measure::{Report, Shard, Window};
+use measure::{Report, Shard};
 use senders::RunOptions;
 use spec::wire::{Gauges, ReadRequests};
 use workloads::{
@@ -38,11 +39,11 @@ use super::{
 };
 use crate::{
     run::{
-        Cpus, RunFailure, Sinks, StopSignal,
+        Cpus, LoadSender, LoadToSend, RunFailure, SentLoad, SentSecond, Sinks, StopSignal,
         arm_recorder::{ArmRecorder, Ended, tell},
         arm_summary,
         environment::{host_noise::HostNoise, kernel::Counters, speed},
-        part::{UsersShare, beginning, facts},
+        part::{AgentParts, UsersShare, beginning, facts},
         sampler::Sampler,
         seconds::Seconds,
         unread_requests::join,
@@ -72,6 +73,10 @@ pub struct ArmTurn<'a> {
     pub carry_over: Option<&'a CarryOver>,
     /// The part of the users that is sent from here.
     pub users: Option<(Shard, &'a UsersShare)>,
+    /// Who sends the load, and of which arm of an experiment.
+    pub sender: (&'a dyn LoadSender, &'a Experiment, usize),
+    /// Twentieths of phases are asked for.
+    pub in_parts: bool,
 }
 
 impl ArmTurn<'_> {
@@ -129,13 +134,32 @@ pub fn run(
         touches: Vec::new(),
     };
     // Numbers of several generators are joined with the service's by nobody.
-    let options = RunOptions { numbered: shard.is_none(), second_times: true, commands, begins, ..options };
+    let (sender, experiment, number) = turn.sender;
+    let numbered = shard.is_none() && sender.agents() == 0;
+    let options = RunOptions { numbered, second_times: true, commands, begins, ..options };
     recording.site.load_begins();
     let started = LiveEvent::LoadStarted { at: rfc3339(SystemTime::now()) };
     tell(&started, recording.folder, recording.sinks)?;
-    let report = senders::run(&plan, &options, |window| recording.second(&window), &flag)?;
-    let part = shard.map(|_| Ok::<_, RunFailure>(facts(digest_of(&plan)?, began))).transpose()?;
-    Ok(Ended { part, ..recording.end(report, &before)? })
+    let to_send = LoadToSend {
+        experiment,
+        arm: number,
+        block: turn.block,
+        plan: &plan,
+        options: &options,
+        flat_out: false,
+        in_parts: turn.in_parts,
+    };
+    let SentLoad { report, parts } = sender.send(&to_send, &mut |second| recording.second(second), &flag)?;
+    let digest = digest_of(&plan)?;
+    let part = shard.map(|_| facts(digest.clone(), began));
+    let of = sender.agents();
+    let sent = (of > 0).then_some(AgentParts {
+        of,
+        plan: digest,
+        model: arm_summary::model_of(&plan).cloned(),
+        records: parts,
+    });
+    Ok(Ended { part, sent, ..recording.end(report, &before)? })
 }
 
 /// Waits for the beginning of a part of the users, once all is ready but what takes a moment; `None`: they are all of them.
@@ -267,14 +291,14 @@ impl EarlyEnd<'_> {
 }
 
 impl Recording<'_> {
-    fn second(&mut self, window: &Window) {
+    fn second(&mut self, SentSecond { window, agents }: &SentSecond) {
         let happened = self.happened(u32::try_from(window.second).unwrap_or(u32::MAX));
         self.touches.extend(happened.iter().filter_map(LiveEvent::touched));
         if let Err(failure) = self.observers.times.add(window) {
             self.cut.fail(failure.into());
         }
         let (gauges, speed) = (self.observers.gauges.take(), self.observers.speed.take());
-        let events = self.recorder.on_second(window, gauges, speed, happened);
+        let events = self.recorder.on_second((window, agents.as_ref()), gauges, speed, happened);
         if self.recorder.is_aborted() {
             self.cut.load.stop();
         }

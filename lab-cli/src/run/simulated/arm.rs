@@ -83,7 +83,7 @@ pub fn run_on<W: SimulatedService, E: EventSink>(
         &mut |window, plant: &mut W, now| {
             computed.fetch_add(1, Ordering::Relaxed);
             let happened = policy_events::lines(plant.drain_events().into_iter(), 0);
-            for event in recorder.on_second(&window, Some(plant.shown(now)), None, happened) {
+            for event in recorder.on_second((&window, None), Some(plant.shown(now)), None, happened) {
                 events.event(&event);
             }
             if recorder.is_aborted() || stop.is_stopped() {

@@ -16,7 +16,13 @@ impl Start {
     const LOOK: Duration = Duration::from_millis(50);
     const SETUP: Duration = Duration::from_millis(500);
 
-    /// This moment.
+    /// This moment of the monotonic clock.
+    #[must_use]
+    pub fn at(at: Instant) -> Self {
+        Self { at }
+    }
+
+    /// Now.
     #[must_use]
     pub fn now() -> Self {
         Self { at: Instant::now() }

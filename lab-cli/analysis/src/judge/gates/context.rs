@@ -37,6 +37,14 @@ pub struct Context {
     pub plant: PlantDoubts,
     /// Ability of the generator here; `None` where it was not measured: in virtual time, and for `lab load`.
     pub headroom: Option<Headroom>,
+    /// The share of the parts of a load whose loss was declared to be bearable beforehand, 0 to 1.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lost_at_most: f64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(share: &f64) -> bool {
+    *share == 0.0
 }
 
 impl Context {

@@ -38,15 +38,17 @@ const NAMED: usize = 5;
 
 pub(super) const SHARES: ValidityGate = ValidityGate {
     code: "SHARES",
-    verdicts: &[Validity::Invalid],
-    finds: "a part of the users that is missing, or of another plan or version",
-    limit: "each part once",
+    verdicts: &[Validity::Warn, Validity::Invalid],
+    finds: "a part of the users that is missing, not whole, or of another plan or version",
+    limit: "each part once; a caution where so few were declared bearable (`--lost-at-most`)",
     remedy: "run the missing part, and merge again",
-    checks: &[Check::Arm(|arm, _, reasons| {
+    checks: &[Check::Arm(|arm, context, reasons| {
         let wrong = |part: &PartSummary| part.wrong.as_ref().map(|wrong| format!("{} is {wrong}", part.shard));
         let found: Vec<String> = arm.parts.iter().filter_map(wrong).collect();
         if !found.is_empty() {
-            reasons.invalid(
+            let bearable = found.len() as f64 <= context.lost_at_most * arm.parts.len() as f64;
+            reasons.add(
+                if bearable { Validity::Warn } else { Validity::Invalid },
                 format!("part {}", found.join(", ")),
                 format!("each of {} parts once", arm.parts.len()),
                 "the users of these parts were not there: the load was not the one that was planned",

@@ -18,7 +18,7 @@ mod runs;
 /// A code, its verdict, what is measured, what is over its limit, and what is just within.
 type Limit = (&'static str, Validity, fn(&mut Arm, &mut Context, f64), f64, f64);
 
-const LIMITS: [Limit; 55] = [
+const LIMITS: [Limit; 56] = [
     ("LEDGER", Invalid, |arm, _, requests| read(arm, requests as u64), 9_989.0, 9_990.0),
     ("RESENT", Warn, |arm, _, requests| arm.phases[0].measured.resent = requests as u64, 11.0, 10.0),
     ("LITTLE", Invalid, |arm, _, apart| arm.generator.little = apart, 0.051, 0.05),
@@ -36,6 +36,16 @@ const LIMITS: [Limit; 55] = [
     ("WALK", Warn, |arm, _, share| not_offered(arm, share), 5.1, 5.0),
     ("WALK", Warn, |arm, _, last| runs_empty(arm, last as u64), 71.0, 70.0),
     ("SHARES", Invalid, |arm, _, wrong| arm.parts = parts([0.0, 0.0], [Some(0.0); 2], wrong > 0.0), 1.0, 0.0),
+    (
+        "SHARES",
+        Warn,
+        |arm, context, wrong| {
+            context.lost_at_most = 0.5;
+            arm.parts = parts([0.0, 0.0], [Some(0.0); 2], wrong > 0.0);
+        },
+        1.0,
+        0.0,
+    ),
     // Of an objective of 1000 ms half of 5 %.
     ("SKEW", Warn, |arm, _, began| arm.parts = parts([0.0, began], [Some(0.0); 2], false), 25.1, 25.0),
     ("SKEW", Warn, |arm, _, error| arm.parts = parts([0.0, 5.0], [Some(error), Some(0.0)], false), 10.1, 10.0),
@@ -337,6 +347,7 @@ fn scattered(arm: &mut Arm, second: f64) {
 fn parts(began: [f64; 2], clocks: [Option<f64>; 2], second_is_missing: bool) -> Vec<PartSummary> {
     let part = |number: u32| PartSummary {
         shard: Shard::new(number, 2).expect("a part"),
+        agent: None,
         wrong: (second_is_missing && number == 2).then(|| "missing".to_owned()),
         planned: 5_000,
         sent: 5_000,

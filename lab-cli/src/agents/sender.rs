@@ -1,0 +1,350 @@
+//! A load that agents send, from the choice of agents to their records.
+
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    sync::PoisonError,
+    time::{Duration, Instant},
+};
+
+use analysis::{live::AgentSecond, record::ArmRecord, text::counted, whole_arm::APPROXIMATIONS};
+use experiment::{
+    Experiment,
+    plan_digest::{concealed_of, digest_of},
+};
+use fleet::{BoardPosts, Contact, LoadBoard};
+use measure::RecordSum;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use workloads::{StopFlag, plan::LoadPlan};
+
+use super::{
+    crew::{AgentCrew, Member, shard_of},
+    host::LEASE,
+    order::{AgentAnswer, END, LoadOrder, LoadStage, OrderedOptions, PartEnd, Question},
+    seconds::{SecondOfAll, SecondsOfParts},
+};
+use crate::{
+    exit::complain,
+    run::{LoadSender, LoadToSend, RunFailure, SentLoad, SentSecond},
+    workers::version,
+};
+
+/// Between two signs that somebody waits for the load.
+const SIGN: Duration = Duration::from_secs(1);
+const LOOK: Duration = Duration::from_millis(100);
+/// An agent that was told to begin does within this time.
+const UNTIL_BEGUN: Duration = Duration::from_secs(15);
+/// A record that cannot be stored for so long is given up.
+const UNTIL_STORED: Duration = Duration::from_secs(60);
+
+/// What is on the board of a load, for a coordinator that comes later.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct LoadDescription {
+    /// One arm.
+    pub experiment: Experiment,
+    /// The whole plan, without what must not be written down.
+    pub plan: LoadPlan,
+    pub members: Vec<Member>,
+    pub flat_out: bool,
+    pub in_parts: bool,
+    pub lost_at_most: f64,
+}
+
+impl LoadSender for AgentCrew {
+    fn send(
+        &self,
+        load: &LoadToSend<'_>,
+        on_second: &mut dyn FnMut(&SentSecond),
+        flag: &StopFlag,
+    ) -> Result<SentLoad, RunFailure> {
+        let (name, members) = match &self.attach {
+            Some(name) => (name.clone(), self.described(name)?.members),
+            None => self.begin_load(load, flag)?,
+        };
+        self.set_members(&members);
+        let board = self.fleet.board(&name)?;
+        Follower::new(self, &name, &board, members).follow(on_second, flag)
+    }
+
+    fn agents(&self) -> u32 {
+        self.wanted()
+    }
+
+    fn lost_at_most(&self) -> f64 {
+        self.lost_at_most
+    }
+
+    fn listen(&self) -> Option<SocketAddr> {
+        self.listen
+    }
+
+    fn facts(&self) -> Vec<(&'static str, Value)> {
+        let members = self.members.lock().unwrap_or_else(PoisonError::into_inner);
+        vec![("agents", json!(*members)), ("approximations", json!(APPROXIMATIONS))]
+    }
+}
+
+impl AgentCrew {
+    /// What is on the board of a load.
+    pub fn described(&self, name: &str) -> Result<LoadDescription, RunFailure> {
+        let missing =
+            || RunFailure::Agents(format!("there is no load {name} at {} (they are kept for a week)", self.nats));
+        let bytes = self.fleet.board(name)?.description()?.ok_or_else(missing)?;
+        Ok(serde_json::from_slice(&bytes)?)
+    }
+
+    /// Has agents begin; what is checked is checked before any of them sends.
+    fn begin_load(&self, load: &LoadToSend<'_>, flag: &StopFlag) -> Result<(String, Vec<Member>), RunFailure> {
+        let refused = RunFailure::Agents;
+        if load.plan.replays() && !self.send_recording {
+            let why = "a recording may say what people did: agents get it with --send-recording";
+            return Err(refused(why.to_owned()));
+        }
+        let plan = LoadPlan { shard: None, ..load.plan.clone() };
+        let whole = LoadPlan { shard: Some(shard_of(0, self.wanted() as usize)), ..plan.clone() };
+        whole.check().map_err(|problem| refused(problem.to_string()))?;
+        OrderedOptions::of(load.options).map_err(refused)?;
+        let digest = digest_of(&plan)?;
+        let mut experiment = load.experiment.clone();
+        experiment.arms = vec![load.experiment.arms[load.arm].clone()];
+        let names = self.choose(flag)?;
+        let name = self.name_of_load(&experiment.name);
+        let order = |shard| LoadOrder {
+            load: name.clone(),
+            shard,
+            version: version(),
+            digest: digest.clone(),
+            experiment: experiment.clone(),
+            plan: plan.clone(),
+            options: OrderedOptions::of(load.options).unwrap_or_else(|_| unreachable!("it was checked")),
+            flat_out: load.flat_out,
+            in_parts: load.in_parts,
+        };
+        let begun = self.prepare(&names, order).and_then(|()| {
+            let clocks = self.clocks(&names)?;
+            let member = |(number, name): (usize, &String)| Member {
+                name: name.clone(),
+                shard: shard_of(number, names.len()),
+                offset_ms: clocks[number].ahead_ns as f64 / 1e6,
+                clock_error_ms: clocks[number].error.as_secs_f64() * 1e3,
+            };
+            let members: Vec<Member> = names.iter().enumerate().map(member).collect();
+            let described = LoadDescription {
+                experiment: experiment.clone(),
+                plan: concealed_of(&plan),
+                members: members.clone(),
+                flat_out: load.flat_out,
+                in_parts: load.in_parts,
+                lost_at_most: self.lost_at_most,
+            };
+            self.fleet.board(&name)?.describe(&serde_json::to_vec(&described)?)?;
+            self.begin(&name, &members, &clocks)?;
+            Ok(members)
+        });
+        let members = begun.inspect_err(|_| self.stop(&name, &names, true))?;
+        let agents = counted(members.len(), "agent");
+        let all: Vec<&str> = members.iter().take(8).map(|member| &*member.name).collect();
+        let more = if members.len() > all.len() { ", ..." } else { "" };
+        complain(&format!(
+            "{agents} ({}{more}) begin in 2 s; should this end before them: lab load --attach {name} --nats {}",
+            all.join(", "),
+            self.nats
+        ));
+        Ok((name, members))
+    }
+}
+
+/// A coordinator that follows a load.
+struct Follower<'a> {
+    crew: &'a AgentCrew,
+    load: &'a str,
+    posts: BoardPosts<'a>,
+    contact: Contact,
+    names: Vec<String>,
+    parts: Vec<FollowedPart>,
+    seconds: SecondsOfParts,
+    since: Instant,
+    /// How much of it was told to end: nothing, arrivals, all.
+    told_to_stop: u8,
+    /// The first time that records could not be stored, or the server did not answer.
+    trouble: Option<(String, Instant)>,
+}
+
+/// An agent's part, as a coordinator sees it.
+struct FollowedPart {
+    member: Member,
+    heard: Instant,
+    stage: LoadStage,
+    /// Since when its record cannot be stored.
+    unstored: Option<(String, Instant)>,
+    end: Option<PartEnd>,
+    lost: Option<String>,
+}
+
+impl<'a> Follower<'a> {
+    fn new(crew: &'a AgentCrew, load: &'a str, board: &'a LoadBoard<'a>, members: Vec<Member>) -> Self {
+        let names: Vec<String> = members.iter().map(|member| member.name.clone()).collect();
+        let hello = Question::Hello { load: Some(load.to_owned()) };
+        let contact = crew.fleet.keep_contact(&names, serde_json::to_vec(&hello).unwrap_or_default(), SIGN);
+        let part = |member| FollowedPart {
+            member,
+            heard: Instant::now(),
+            stage: LoadStage::Ready,
+            unstored: None,
+            end: None,
+            lost: None,
+        };
+        let seconds = SecondsOfParts::of(members.len());
+        let parts = members.into_iter().map(part).collect();
+        let (posts, since) = (board.posts(), Instant::now());
+        Self { crew, load, posts, contact, names, parts, seconds, since, told_to_stop: 0, trouble: None }
+    }
+
+    fn follow(mut self, on_second: &mut dyn FnMut(&SentSecond), flag: &StopFlag) -> Result<SentLoad, RunFailure> {
+        while self.parts.iter().any(|part| part.end.is_none() && part.lost.is_none()) {
+            self.hear_posts()?;
+            self.look();
+            self.tell(on_second);
+            let wanted = if flag.cuts_off() { 2 } else { u8::from(flag.is_stopped() || self.has_lost_too_much()) };
+            if wanted > self.told_to_stop {
+                self.told_to_stop = wanted;
+                self.crew.stop(self.load, &self.names, wanted > 1);
+            }
+        }
+        self.hear_posts()?;
+        self.tell(on_second);
+        for part in &self.parts {
+            let (name, shard) = (&part.member.name, part.member.shard);
+            match (&part.end, &part.lost) {
+                (Some(PartEnd::Failed(why)), _) => complain(&format!("agent {name}, part {shard}: {why}")),
+                (None, Some(why)) => complain(&format!("agent {name} is lost, and part {shard} with it: {why}")),
+                _ => {}
+            }
+        }
+        // A load that was given up while its records are stored.
+        self.crew.stop(self.load, &self.names, true);
+        self.records()
+    }
+
+    /// What agents have posted until now; waits a moment for the first.
+    fn hear_posts(&mut self) -> Result<(), RunFailure> {
+        let mut wait = LOOK;
+        loop {
+            let post = match self.posts.next(wait) {
+                Ok(None) => return Ok(()),
+                Ok(Some(post)) => post,
+                Err(error) => {
+                    self.say_trouble(error.to_string());
+                    std::thread::sleep(LOOK);
+                    return Ok(());
+                }
+            };
+            self.trouble = None;
+            wait = Duration::ZERO;
+            let (name, bytes) = post;
+            let Some((agent, what)) = name.split_once('.') else { continue };
+            let Some(number) = self.names.iter().position(|name| name == agent) else { continue };
+            if what == END {
+                // What is no end is a part that is lost.
+                let end = serde_json::from_slice(&bytes).unwrap_or_else(|error| PartEnd::Failed(error.to_string()));
+                self.parts[number].end = Some(end);
+                self.seconds.is_over(number, true);
+            } else if let Ok(second) = serde_json::from_slice(&bytes) {
+                self.seconds.add(number, second);
+            }
+        }
+    }
+
+    fn say_trouble(&mut self, why: String) {
+        if self.trouble.is_none() {
+            complain(&format!("{why}; it is tried again"));
+            self.trouble = Some((why, Instant::now()));
+        }
+    }
+
+    /// Who is there, and what it does.
+    fn look(&mut self) {
+        for (number, part) in self.parts.iter_mut().enumerate().filter(|(_, part)| part.end.is_none()) {
+            let answer = self.contact.last(number);
+            let told = answer.and_then(|answer| {
+                let told: AgentAnswer = serde_json::from_slice(&answer.bytes).ok()?;
+                (answer.heard > part.heard).then_some((answer.heard, told))
+            });
+            if let Some((heard, told)) = told {
+                part.heard = heard;
+                part.lost = None;
+                match told.load.filter(|state| state.load == self.load) {
+                    None => part.lost = Some("it was started again, and knows nothing of it".to_owned()),
+                    Some(state) => {
+                        part.stage = state.stage;
+                        let since = part.unstored.take().map_or_else(Instant::now, |(_, since)| since);
+                        part.unstored = state.trouble.map(|why| (why, since));
+                    }
+                }
+            }
+            if part.stage == LoadStage::Ready && self.since.elapsed() > UNTIL_BEGUN {
+                part.lost = Some("it does not begin".to_owned());
+            }
+            let unstored = part.unstored.as_ref().filter(|_| part.stage == LoadStage::Storing);
+            if part.heard.elapsed() > LEASE {
+                part.lost = Some("no sign of it for 10 s".to_owned());
+            } else if let Some((why, _)) = unstored.filter(|(_, since)| since.elapsed() > UNTIL_STORED) {
+                part.lost = Some(format!("its record cannot be stored ({why}), and stays in its folder"));
+            }
+            self.seconds.is_over(number, part.lost.is_some());
+        }
+    }
+
+    fn has_lost_too_much(&self) -> bool {
+        let is_lost = |part: &&FollowedPart| match &part.end {
+            Some(PartEnd::Failed(_)) => true,
+            Some(PartEnd::Record(_)) => false,
+            None => part.lost.is_some(),
+        };
+        let lost = self.parts.iter().filter(is_lost).count();
+        lost as f64 > self.crew.lost_at_most * self.parts.len() as f64
+    }
+
+    /// Seconds that are whole.
+    fn tell(&mut self, on_second: &mut dyn FnMut(&SentSecond)) {
+        while let Some(SecondOfAll { window, busiest, parts: told }) = self.seconds.next() {
+            let agent = |(part, told): (&FollowedPart, &Option<super::order::PostedSecond>)| AgentSecond {
+                name: part.member.name.clone(),
+                shard: part.member.shard,
+                sent: told.as_ref().map_or(0, |second| second.window.sent),
+                send_lag_p99_ms: told.as_ref().map_or(0.0, |second| second.generator.send_lag_p99_ms),
+                cpu: told.as_ref().map_or(0.0, |second| second.generator.cpu),
+                offset_ms: part.member.offset_ms,
+                clock_error_ms: part.member.clock_error_ms,
+                silent_ms: part.heard.elapsed().as_secs_f64() * 1e3,
+                lost: part.lost.clone(),
+            };
+            let agents = self.parts.iter().zip(&told).map(agent).collect();
+            on_second(&SentSecond { window, agents: Some((busiest, agents)) });
+        }
+    }
+
+    /// What all have measured.
+    fn records(self) -> Result<SentLoad, RunFailure> {
+        let (mut sum, mut parts, mut failures) = (RecordSum::default(), Vec::<ArmRecord>::new(), BTreeMap::new());
+        for part in self.parts {
+            match part.end {
+                Some(PartEnd::Record(record)) => {
+                    let measured = record.measured.as_ref().map_or(Ok(()), |measured| sum.add(measured));
+                    measured.map_err(|error| RunFailure::Agents(format!("agent {}: {error}", part.member.name)))?;
+                    parts.push(*record);
+                }
+                Some(PartEnd::Failed(why)) => _ = failures.insert(part.member.name, why),
+                None => _ = failures.insert(part.member.name, part.lost.unwrap_or_default()),
+            }
+        }
+        if parts.is_empty() {
+            let said: Vec<String> = failures.iter().map(|(name, why)| format!("agent {name}: {why}")).collect();
+            return Err(RunFailure::AgentsFailed(said.join("\n")));
+        }
+        let measured = sum.of_those_added().map_err(|error| RunFailure::AgentsFailed(error.to_string()))?;
+        let report = measured.report().map_err(|error| RunFailure::AgentsFailed(error.to_string()))?;
+        Ok(SentLoad { report, parts })
+    }
+}

@@ -1,0 +1,100 @@
+//! Who sends the load of a run: this process, or agents on other machines.
+
+use std::{fmt, net::SocketAddr};
+
+use analysis::{
+    live::{AgentSecond, GeneratorSecond},
+    record::ArmRecord,
+};
+use experiment::Experiment;
+use measure::{Report, Window};
+use senders::RunOptions;
+use serde_json::Value;
+use workloads::{StopFlag, plan::LoadPlan};
+
+use super::RunFailure;
+
+/// A load to be sent.
+#[derive(Debug)]
+pub struct LoadToSend<'a> {
+    /// One arm of it is run.
+    pub experiment: &'a Experiment,
+    /// The number of the arm.
+    pub arm: usize,
+    /// The number of the block.
+    pub block: u32,
+    /// Of all users, or of those of this process.
+    pub plan: &'a LoadPlan,
+    pub options: &'a RunOptions,
+    /// The load goes as fast as it can.
+    pub flat_out: bool,
+    /// Twentieths of phases are asked for.
+    pub in_parts: bool,
+}
+
+/// A second of a load.
+#[derive(Debug)]
+pub struct SentSecond {
+    pub window: Window,
+    /// Agents that sent it, and the busiest generator; `None`: this process.
+    pub agents: Option<(GeneratorSecond, Vec<AgentSecond>)>,
+}
+
+/// A load that was sent.
+#[derive(Debug)]
+pub struct SentLoad {
+    pub report: Report,
+    /// The records of agents' parts, where agents sent it.
+    pub parts: Vec<ArmRecord>,
+}
+
+/// Whoever sends loads.
+pub trait LoadSender: fmt::Debug + Send + Sync {
+    /// Sends a load, from its first request to its last answer. `on_second` sees each second as it ends.
+    ///
+    /// # Errors
+    /// Nothing was sent, or nothing is known of it.
+    fn send(
+        &self,
+        load: &LoadToSend<'_>,
+        on_second: &mut dyn FnMut(&SentSecond),
+        flag: &StopFlag,
+    ) -> Result<SentLoad, RunFailure>;
+
+    /// The number of agents; 0: it is this process.
+    fn agents(&self) -> u32 {
+        0
+    }
+
+    /// The share of its parts that may be lost, 0 to 1, as was declared beforehand.
+    fn lost_at_most(&self) -> f64 {
+        0.0
+    }
+
+    /// Where a service that is started for the load listens, so that agents reach it; `None`: on loopback.
+    fn listen(&self) -> Option<SocketAddr> {
+        None
+    }
+
+    /// What the manifest of a run says of it, by key.
+    fn facts(&self) -> Vec<(&'static str, Value)> {
+        Vec::new()
+    }
+}
+
+/// This process.
+#[derive(Debug, Clone, Copy)]
+pub struct ThisProcess;
+
+impl LoadSender for ThisProcess {
+    fn send(
+        &self,
+        load: &LoadToSend<'_>,
+        on_second: &mut dyn FnMut(&SentSecond),
+        flag: &StopFlag,
+    ) -> Result<SentLoad, RunFailure> {
+        let seen = |window| on_second(&SentSecond { window, agents: None });
+        let report = senders::run(load.plan, load.options, seen, flag)?;
+        Ok(SentLoad { report, parts: Vec::new() })
+    }
+}
