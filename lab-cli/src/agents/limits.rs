@@ -91,20 +91,26 @@ impl Peak {
 
 #[cfg(test)]
 mod tests {
-    use workloads::plan::{Load, Phase, Target, UrlUsers, Users};
+    use controllers::Class;
+    use workloads::plan::{ArrivalLaw, Load, Phase, Target, UrlUsers, Users};
 
     use super::*;
 
     fn plan(load: Load) -> LoadPlan {
         let phase = Phase { name: "load".to_owned(), duration: Duration::from_secs(10), loads: vec![load] };
-        LoadPlan::new(Target::at(([127, 0, 0, 1], 1).into()), Users::Url(UrlUsers::default()), vec![phase])
+        LoadPlan::new(Target::at(([127, 0, 0, 1], 1).into()), Users::Url(UrlUsers::new("/")), vec![phase])
     }
 
     #[test]
     fn what_is_over_a_limit_is_refused_by_its_name() {
         let limits =
             AgentLimits { allow_host: Vec::new(), most_rate: 100, most_users: 50, longest: Duration::from_secs(10) };
-        let requests = |rate| Load::requests(rate);
+        let requests = |rate| Load::Requests {
+            from_per_s: rate,
+            to_per_s: rate,
+            law: ArrivalLaw::Constant,
+            class: Class::default(),
+        };
         assert_eq!(limits.check(&plan(requests(90.0))), Ok(()));
         assert!(limits.check(&plan(requests(200.0))).is_err_and(|why| why.contains("--most-rate")));
         assert_eq!(limits.check(&plan(Load::users(50))), Ok(()));

@@ -21,6 +21,7 @@ fn context() -> Context {
         debug_build_plant: false,
         plant: PlantDoubts::default(),
         headroom: None,
+        lost_at_most: 0.0,
     }
 }
 
