@@ -25,7 +25,6 @@ use super::{
     seconds::{SecondOfAll, SecondsOfParts},
 };
 use crate::{
-    exit::complain,
     run::{LoadSender, LoadToSend, RunFailure, SentLoad, SentSecond},
     workers::version,
 };
@@ -64,7 +63,7 @@ impl LoadSender for AgentCrew {
         };
         self.set_members(&members);
         let board = self.fleet.board(&name)?;
-        Follower::new(self, &name, &board, members).follow(on_second, flag)
+        Follower::new(self, (&name, load.tell), &board, members).follow(on_second, flag)
     }
 
     fn agents(&self) -> u32 {
@@ -108,7 +107,7 @@ impl AgentCrew {
         let digest = digest_of(&plan)?;
         let mut experiment = load.experiment.clone();
         experiment.arms = vec![load.experiment.arms[load.arm].clone()];
-        let names = self.choose(flag)?;
+        let names = self.choose(load.tell, flag)?;
         let name = self.name_of_load(&experiment.name);
         let order = |shard| LoadOrder {
             load: name.clone(),
@@ -143,14 +142,14 @@ impl AgentCrew {
             Ok(members)
         });
         let members = begun.inspect_err(|_| self.stop(&name, &names, true))?;
-        let agents = counted(members.len(), "agent");
-        let all: Vec<&str> = members.iter().take(8).map(|member| &*member.name).collect();
-        let more = if members.len() > all.len() { ", ..." } else { "" };
-        complain(&format!(
-            "{agents} ({}{more}) begin in 2 s; should this end before them: lab load --attach {name} --nats {}",
-            all.join(", "),
-            self.nats
-        ));
+        // A service of this coordinator ends with it.
+        if load.experiment.arms[load.arm].direct {
+            let agents = counted(members.len(), "agent");
+            (load.tell)(&format!(
+                "{agents} begin in 2 s; should this end before them: lab load --attach {name} --nats {}",
+                self.nats
+            ));
+        }
         Ok((name, members))
     }
 }
@@ -159,6 +158,7 @@ impl AgentCrew {
 struct Follower<'a> {
     crew: &'a AgentCrew,
     load: &'a str,
+    tell: &'a dyn Fn(&str),
     posts: BoardPosts<'a>,
     contact: Contact,
     names: Vec<String>,
@@ -183,7 +183,12 @@ struct FollowedPart {
 }
 
 impl<'a> Follower<'a> {
-    fn new(crew: &'a AgentCrew, load: &'a str, board: &'a LoadBoard<'a>, members: Vec<Member>) -> Self {
+    fn new(
+        crew: &'a AgentCrew,
+        (load, tell): (&'a str, &'a dyn Fn(&str)),
+        board: &'a LoadBoard<'a>,
+        members: Vec<Member>,
+    ) -> Self {
         let names: Vec<String> = members.iter().map(|member| member.name.clone()).collect();
         let hello = Question::Hello { load: Some(load.to_owned()) };
         let contact = crew.fleet.keep_contact(&names, serde_json::to_vec(&hello).unwrap_or_default(), SIGN);
@@ -198,14 +203,14 @@ impl<'a> Follower<'a> {
         let seconds = SecondsOfParts::of(members.len());
         let parts = members.into_iter().map(part).collect();
         let (posts, since) = (board.posts(), Instant::now());
-        Self { crew, load, posts, contact, names, parts, seconds, since, told_to_stop: 0, trouble: None }
+        Self { crew, load, tell, posts, contact, names, parts, seconds, since, told_to_stop: 0, trouble: None }
     }
 
     fn follow(mut self, on_second: &mut dyn FnMut(&SentSecond), flag: &StopFlag) -> Result<SentLoad, RunFailure> {
         while self.parts.iter().any(|part| part.end.is_none() && part.lost.is_none()) {
             self.hear_posts()?;
             self.look();
-            self.tell(on_second);
+            self.tell_seconds(on_second);
             let wanted = if flag.cuts_off() { 2 } else { u8::from(flag.is_stopped() || self.has_lost_too_much()) };
             if wanted > self.told_to_stop {
                 self.told_to_stop = wanted;
@@ -213,12 +218,12 @@ impl<'a> Follower<'a> {
             }
         }
         self.hear_posts()?;
-        self.tell(on_second);
+        self.tell_seconds(on_second);
         for part in &self.parts {
             let (name, shard) = (&part.member.name, part.member.shard);
             match (&part.end, &part.lost) {
-                (Some(PartEnd::Failed(why)), _) => complain(&format!("agent {name}, part {shard}: {why}")),
-                (None, Some(why)) => complain(&format!("agent {name} is lost, and part {shard} with it: {why}")),
+                (Some(PartEnd::Failed(why)), _) => (self.tell)(&format!("agent {name}, part {shard}: {why}")),
+                (None, Some(why)) => (self.tell)(&format!("agent {name} is lost, and part {shard} with it: {why}")),
                 _ => {}
             }
         }
@@ -258,7 +263,7 @@ impl<'a> Follower<'a> {
 
     fn say_trouble(&mut self, why: String) {
         if self.trouble.is_none() {
-            complain(&format!("{why}; it is tried again"));
+            (self.tell)(&format!("{why}; it is tried again"));
             self.trouble = Some((why, Instant::now()));
         }
     }
@@ -307,7 +312,7 @@ impl<'a> Follower<'a> {
     }
 
     /// Seconds that are whole.
-    fn tell(&mut self, on_second: &mut dyn FnMut(&SentSecond)) {
+    fn tell_seconds(&mut self, on_second: &mut dyn FnMut(&SentSecond)) {
         while let Some(SecondOfAll { window, busiest, parts: told }) = self.seconds.next() {
             let agent = |(part, told): (&FollowedPart, &Option<super::order::PostedSecond>)| AgentSecond {
                 name: part.member.name.clone(),
