@@ -13,7 +13,7 @@ use std::{
 
 use experiment::plan_digest::digest_of;
 use workloads::{
-    StopFlag,
+    StopFlag, UserCommands,
     plan::{LoadPlan, Target},
 };
 
@@ -50,6 +50,8 @@ struct Current {
     /// When its coordinator was heard of.
     heard: Instant,
     flag: StopFlag,
+    /// Changes of its users that were asked for.
+    commands: UserCommands,
     begins: Option<Beginning>,
     /// The reason why it ended before its plan.
     stopped: Option<String>,
@@ -88,6 +90,10 @@ impl LoadHost {
             }
             Question::Prepare(order) => self.prepare(order),
             Question::Begin(begins) => self.begin(begins),
+            Question::Command { load, command } => {
+                let given = self.with(&load, |current| current.commands.give(command));
+                given.unwrap_or(Ok(())).map_err(|error| error.to_string())
+            }
             Question::Stop { load, now } => {
                 self.with(&load, |current| {
                     if now {
@@ -140,6 +146,7 @@ impl LoadHost {
             state: LoadState { load: order.load.clone(), stage: LoadStage::Ready, trouble: None },
             heard: Instant::now(),
             flag: StopFlag::new(),
+            commands: UserCommands::default(),
             begins: None,
             stopped: None,
             in_vain: false,
@@ -157,6 +164,11 @@ impl LoadHost {
             current.begins = Some(begins);
         });
         ready.ok_or_else(|| "it has forgotten the load".to_owned())
+    }
+
+    /// Changes of the users of a load.
+    pub fn commands(&self, load: &str) -> UserCommands {
+        self.with(load, |current| current.commands.clone()).unwrap_or_default()
     }
 
     /// A moment of this agent's clock.

@@ -5,7 +5,10 @@ use experiment::Experiment;
 use measure::{Shard, Window};
 use senders::RunOptions;
 use serde::{Deserialize, Serialize};
-use workloads::plan::{HttpVersion, LoadPlan, TlsOptions};
+use workloads::{
+    UserCommand,
+    plan::{HttpVersion, LoadPlan, TlsOptions},
+};
 
 use analysis::live::GeneratorSecond;
 
@@ -19,6 +22,8 @@ pub enum Question {
     Prepare(Box<LoadOrder>),
     /// Begin then.
     Begin(Beginning),
+    /// Change the users of the load.
+    Command { load: String, command: UserCommand },
     /// End it; `now`: also what is under way.
     Stop { load: String, now: bool },
 }

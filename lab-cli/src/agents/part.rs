@@ -94,7 +94,7 @@ impl AgentPart<'_> {
         let start = Start::at(self.host.instant(begins.at_ns));
         let request = LoadRequest {
             experiment,
-            options: RunOptions { begins: Some(start), ..options.options() },
+            options: RunOptions { begins: Some(start), commands: self.host.commands(load), ..options.options() },
             flat_out: *flat_out,
             out: Some(LoadFolder::At(self.folder)),
             share: Some(&share),

@@ -16,7 +16,7 @@ use fleet::{BoardPosts, Contact, LoadBoard};
 use measure::RecordSum;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use workloads::{StopFlag, plan::LoadPlan};
+use workloads::{StopFlag, UserCommand, UserCommands, plan::LoadPlan};
 
 use super::{
     crew::{AgentCrew, Member, shard_of},
@@ -63,7 +63,7 @@ impl LoadSender for AgentCrew {
         };
         self.set_members(&members);
         let board = self.fleet.board(&name)?;
-        Follower::new(self, (&name, load.tell), &board, members).follow(on_second, flag)
+        Follower::new(self, (&name, load.tell), &board, members).follow(&load.options.commands, on_second, flag)
     }
 
     fn agents(&self) -> u32 {
@@ -206,10 +206,16 @@ impl<'a> Follower<'a> {
         Self { crew, load, tell, posts, contact, names, parts, seconds, since, told_to_stop: 0, trouble: None }
     }
 
-    fn follow(mut self, on_second: &mut dyn FnMut(&SentSecond), flag: &StopFlag) -> Result<SentLoad, RunFailure> {
+    fn follow(
+        mut self,
+        commands: &UserCommands,
+        on_second: &mut dyn FnMut(&SentSecond),
+        flag: &StopFlag,
+    ) -> Result<SentLoad, RunFailure> {
         while self.parts.iter().any(|part| part.end.is_none() && part.lost.is_none()) {
             self.hear_posts()?;
             self.look();
+            commands.take().into_iter().for_each(|command| self.command(&command));
             self.tell_seconds(on_second);
             let wanted = if flag.cuts_off() { 2 } else { u8::from(flag.is_stopped() || self.has_lost_too_much()) };
             if wanted > self.told_to_stop {
@@ -230,6 +236,24 @@ impl<'a> Follower<'a> {
         // A load that was given up while its records are stored.
         self.crew.stop(self.load, &self.names, true);
         self.records()
+    }
+
+    /// Has all change their users.
+    fn command(&self, command: &UserCommand) {
+        let of_part = |part: &FollowedPart| command.clone().for_part(part.member.shard);
+        let commands: Vec<Option<UserCommand>> = match self.parts.iter().map(of_part).collect() {
+            Ok(commands) => commands,
+            Err(error) => return (self.tell)(&format!("not done: {error}")),
+        };
+        let (names, commands): (Vec<String>, Vec<UserCommand>) =
+            self.names.iter().cloned().zip(commands).filter_map(|(name, command)| Some((name, command?))).unzip();
+        let question = |number: usize| {
+            let (load, command) = (self.load.to_owned(), commands[number].clone());
+            serde_json::to_vec(&Question::Command { load, command }).unwrap_or_default()
+        };
+        for error in self.crew.fleet.call(&names, &question, SIGN).into_iter().filter_map(Result::err) {
+            (self.tell)(&format!("not done everywhere: {error}"));
+        }
     }
 
     /// What agents have posted until now; waits a moment for the first.

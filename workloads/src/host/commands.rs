@@ -10,12 +10,15 @@ use std::{
 };
 
 use controllers::Class;
+use measure::Shard;
+use serde::{Deserialize, Serialize};
 
-use crate::plan::ClientSpec;
+use crate::plan::{ClientScope, ClientSpec};
 
 /// One command. User machines do not know of commands: more users arrive, or the host asks users later or waits for
 /// answers less long.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum UserCommand {
     /// This many additional users arrive, 0.1 ms apart, and leave after their stay. They are the same kind as the
     /// plan's users; if there are too few accounts, they share them.
@@ -63,6 +66,23 @@ impl UserCommand {
     pub const LONGEST: Duration = Duration::from_secs(3600);
     /// The smallest share of a time-out.
     pub const LEAST_SHARE: f64 = 0.01;
+
+    /// The command to one of several processes that each have a part of the users; `None`: it has none of the added ones.
+    ///
+    /// # Errors
+    /// One policy would decide for users of several processes.
+    pub fn for_part(self, shard: Shard) -> Result<Option<Self>, UserCommandError> {
+        match self {
+            Self::Client(client) if client.scope != ClientScope::User => {
+                Err(UserCommandError::Client("no policy decides for users of several generators".to_owned()))
+            }
+            Self::Spike { users, stay, class } => {
+                let users = u32::try_from(shard.portion(users.into())).unwrap_or(users);
+                Ok((users > 0).then_some(Self::Spike { users, stay, class }))
+            }
+            other => Ok(Some(other)),
+        }
+    }
 
     /// Checks that the command's values are in range.
     ///
@@ -147,5 +167,23 @@ mod tests {
         }
         assert_eq!(commands.take(), [UserCommand::Pause, UserCommand::Resume]);
         assert!(other.take().is_empty());
+    }
+
+    #[test]
+    fn a_spike_is_shared_and_one_policy_for_all_is_not() {
+        let spike = |users| UserCommand::Spike { users, stay: Duration::from_secs(1), class: Class(0) };
+        let parts = |command: &UserCommand| {
+            let shards = (1..=3).map(|number| Shard::new(number, 3).expect("a part"));
+            shards.map(|shard| command.clone().for_part(shard)).collect::<Result<Vec<_>, _>>()
+        };
+        assert_eq!(parts(&spike(2)), Ok(vec![Some(spike(1)), Some(spike(1)), None]));
+        assert_eq!(parts(&UserCommand::Pause), Ok(vec![Some(UserCommand::Pause); 3]));
+        let client = |scope| {
+            let objective = controllers::Objective { percentile: 90.0, response_time: Duration::from_secs(1) };
+            let (settings, renewed_in) = (controllers::Settings::new(), Vec::new());
+            UserCommand::Client(ClientSpec { policy: "none".to_owned(), settings, scope, objective, renewed_in })
+        };
+        assert!(parts(&client(ClientScope::All)).is_err());
+        assert!(parts(&client(ClientScope::User)).is_ok());
     }
 }
