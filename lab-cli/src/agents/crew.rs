@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     args,
-    exit::Failure,
+    exit::{Failure, complain},
     run::RunFailure,
     workers::{connect, version},
 };
@@ -109,7 +109,7 @@ impl AgentCrew {
     }
 
     /// The names of as many as were asked for, once they are there: the first ones by name.
-    pub(super) fn choose(&self, tell: &dyn Fn(&str), flag: &StopFlag) -> Result<Vec<String>, RunFailure> {
+    pub(super) fn choose(&self, flag: &StopFlag) -> Result<Vec<String>, RunFailure> {
         let ours = version();
         let (until, mut told) = (Instant::now() + UNTIL_THERE, false);
         loop {
@@ -127,7 +127,7 @@ impl AgentCrew {
             if !told {
                 told = true;
                 let (there, wanted) = (fit.len(), counted(self.wanted as usize, "agent"));
-                tell(&format!(
+                complain(&format!(
                     "{there} of {wanted} are there: waiting for the others (lab agent --nats {})",
                     self.nats
                 ));

@@ -101,7 +101,6 @@ impl AgentPart<'_> {
             recorded: None,
             in_parts: *in_parts,
             sender: &ThisProcess,
-            tell: &complain,
         };
         let on_second = |window: &measure::Window, second: &analysis::live::TimelineSecond| {
             self.host.second(load, window);

@@ -25,6 +25,7 @@ use super::{
     seconds::{SecondOfAll, SecondsOfParts},
 };
 use crate::{
+    exit::complain,
     run::{LoadSender, LoadToSend, RunFailure, SentLoad, SentSecond},
     workers::version,
 };
@@ -63,7 +64,7 @@ impl LoadSender for AgentCrew {
         };
         self.set_members(&members);
         let board = self.fleet.board(&name)?;
-        Follower::new(self, (&name, load.tell), &board, members).follow(&load.options.commands, on_second, flag)
+        Follower::new(self, &name, &board, members).follow(&load.options.commands, on_second, flag)
     }
 
     fn agents(&self) -> u32 {
@@ -107,7 +108,7 @@ impl AgentCrew {
         let digest = digest_of(&plan)?;
         let mut experiment = load.experiment.clone();
         experiment.arms = vec![load.experiment.arms[load.arm].clone()];
-        let names = self.choose(load.tell, flag)?;
+        let names = self.choose(flag)?;
         let name = self.name_of_load(&experiment.name);
         let order = |shard| LoadOrder {
             load: name.clone(),
@@ -142,14 +143,14 @@ impl AgentCrew {
             Ok(members)
         });
         let members = begun.inspect_err(|_| self.stop(&name, &names, true))?;
-        // A service of this coordinator ends with it.
-        if load.experiment.arms[load.arm].direct {
-            let agents = counted(members.len(), "agent");
-            (load.tell)(&format!(
-                "{agents} begin in 2 s; should this end before them: lab load --attach {name} --nats {}",
-                self.nats
-            ));
-        }
+        let agents = counted(members.len(), "agent");
+        let all: Vec<&str> = members.iter().take(8).map(|member| &*member.name).collect();
+        let more = if members.len() > all.len() { ", ..." } else { "" };
+        complain(&format!(
+            "{agents} ({}{more}) begin in 2 s; should this end before them: lab load --attach {name} --nats {}",
+            all.join(", "),
+            self.nats
+        ));
         Ok((name, members))
     }
 }
@@ -158,7 +159,6 @@ impl AgentCrew {
 struct Follower<'a> {
     crew: &'a AgentCrew,
     load: &'a str,
-    tell: &'a dyn Fn(&str),
     posts: BoardPosts<'a>,
     contact: Contact,
     names: Vec<String>,
@@ -183,12 +183,7 @@ struct FollowedPart {
 }
 
 impl<'a> Follower<'a> {
-    fn new(
-        crew: &'a AgentCrew,
-        (load, tell): (&'a str, &'a dyn Fn(&str)),
-        board: &'a LoadBoard<'a>,
-        members: Vec<Member>,
-    ) -> Self {
+    fn new(crew: &'a AgentCrew, load: &'a str, board: &'a LoadBoard<'a>, members: Vec<Member>) -> Self {
         let names: Vec<String> = members.iter().map(|member| member.name.clone()).collect();
         let hello = Question::Hello { load: Some(load.to_owned()) };
         let contact = crew.fleet.keep_contact(&names, serde_json::to_vec(&hello).unwrap_or_default(), SIGN);
@@ -203,7 +198,7 @@ impl<'a> Follower<'a> {
         let seconds = SecondsOfParts::of(members.len());
         let parts = members.into_iter().map(part).collect();
         let (posts, since) = (board.posts(), Instant::now());
-        Self { crew, load, tell, posts, contact, names, parts, seconds, since, told_to_stop: 0, trouble: None }
+        Self { crew, load, posts, contact, names, parts, seconds, since, told_to_stop: 0, trouble: None }
     }
 
     fn follow(
@@ -216,7 +211,7 @@ impl<'a> Follower<'a> {
             self.hear_posts()?;
             self.look();
             commands.take().into_iter().for_each(|command| self.command(&command));
-            self.tell_seconds(on_second);
+            self.tell(on_second);
             let wanted = if flag.cuts_off() { 2 } else { u8::from(flag.is_stopped() || self.has_lost_too_much()) };
             if wanted > self.told_to_stop {
                 self.told_to_stop = wanted;
@@ -224,12 +219,12 @@ impl<'a> Follower<'a> {
             }
         }
         self.hear_posts()?;
-        self.tell_seconds(on_second);
+        self.tell(on_second);
         for part in &self.parts {
             let (name, shard) = (&part.member.name, part.member.shard);
             match (&part.end, &part.lost) {
-                (Some(PartEnd::Failed(why)), _) => (self.tell)(&format!("agent {name}, part {shard}: {why}")),
-                (None, Some(why)) => (self.tell)(&format!("agent {name} is lost, and part {shard} with it: {why}")),
+                (Some(PartEnd::Failed(why)), _) => complain(&format!("agent {name}, part {shard}: {why}")),
+                (None, Some(why)) => complain(&format!("agent {name} is lost, and part {shard} with it: {why}")),
                 _ => {}
             }
         }
@@ -243,7 +238,7 @@ impl<'a> Follower<'a> {
         let of_part = |part: &FollowedPart| command.clone().for_part(part.member.shard);
         let commands: Vec<Option<UserCommand>> = match self.parts.iter().map(of_part).collect() {
             Ok(commands) => commands,
-            Err(error) => return (self.tell)(&format!("not done: {error}")),
+            Err(error) => return complain(&format!("not done: {error}")),
         };
         let (names, commands): (Vec<String>, Vec<UserCommand>) =
             self.names.iter().cloned().zip(commands).filter_map(|(name, command)| Some((name, command?))).unzip();
@@ -252,7 +247,7 @@ impl<'a> Follower<'a> {
             serde_json::to_vec(&Question::Command { load, command }).unwrap_or_default()
         };
         for error in self.crew.fleet.call(&names, &question, SIGN).into_iter().filter_map(Result::err) {
-            (self.tell)(&format!("not done everywhere: {error}"));
+            complain(&format!("not done everywhere: {error}"));
         }
     }
 
@@ -287,7 +282,7 @@ impl<'a> Follower<'a> {
 
     fn say_trouble(&mut self, why: String) {
         if self.trouble.is_none() {
-            (self.tell)(&format!("{why}; it is tried again"));
+            complain(&format!("{why}; it is tried again"));
             self.trouble = Some((why, Instant::now()));
         }
     }
@@ -336,7 +331,7 @@ impl<'a> Follower<'a> {
     }
 
     /// Seconds that are whole.
-    fn tell_seconds(&mut self, on_second: &mut dyn FnMut(&SentSecond)) {
+    fn tell(&mut self, on_second: &mut dyn FnMut(&SentSecond)) {
         while let Some(SecondOfAll { window, busiest, parts: told }) = self.seconds.next() {
             let agent = |(part, told): (&FollowedPart, &Option<super::order::PostedSecond>)| AgentSecond {
                 name: part.member.name.clone(),

@@ -69,7 +69,6 @@ pub fn load(args: &args::LoadArgs, colours: Colours) -> CommandResult {
     };
     let flat_out = !asked::is_open(args);
     let sender = sender(&args.share.agents, args.share.shard, None)?;
-    let notes = watch::Notes::of(args);
     let request = LoadRequest {
         experiment: &experiment,
         options,
@@ -79,12 +78,9 @@ pub fn load(args: &args::LoadArgs, colours: Colours) -> CommandResult {
         recorded: None,
         in_parts: false,
         sender: &*sender,
-        tell: &|text| notes.say(text),
     };
     let stop = StopSignal::listen_and_cut(restore).map_err(Failure::because)?;
-    let sent = send(args, &request, target, colours, &stop);
-    notes.say_rest();
-    let Sent { finished, silent, pace } = sent?;
+    let Sent { finished, silent, pace } = send(args, &request, target, colours, &stop)?;
     let planned = experiment.planned_time();
     let given_up = args.requests.filter(|_| silent);
     let total = arm_metrics::phase(&finished.report.total);

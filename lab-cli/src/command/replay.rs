@@ -24,7 +24,7 @@ use super::{
 use crate::{
     agents::sender,
     args::{self, By, Colours, StartArgs},
-    exit::{CommandResult, Failure, complain},
+    exit::{CommandResult, Failure},
     run::{LoadFolder, LoadRequest, RunShare, StopSignal, run_load},
     screens::restore,
 };
@@ -136,7 +136,6 @@ fn on_service(args: &args::ReplayArgs, url: &str) -> CommandResult {
         recorded: (share.is_none() && sender.agents() == 0).then_some(recording.requests),
         in_parts: false,
         sender: &*sender,
-        tell: &complain,
     };
     // Requests in flight are cut off by an interrupt.
     let stop = StopSignal::listen_and_cut(restore).map_err(Failure::because)?;

@@ -46,7 +46,7 @@ use crate::store::{folder::ResultsFolder, histograms::write as write_histograms,
 const BLOCK: u32 = 1;
 
 /// The load to send, and the folder of its results.
-#[expect(missing_debug_implementations, reason = "a function shows nothing")]
+#[derive(Debug)]
 pub struct LoadRequest<'a> {
     /// One arm, whose users go to the service itself.
     pub experiment: &'a Experiment,
@@ -64,8 +64,6 @@ pub struct LoadRequest<'a> {
     pub in_parts: bool,
     /// Who sends it.
     pub sender: &'a dyn LoadSender,
-    /// Hears what people are to know at once.
-    pub tell: &'a dyn Fn(&str),
 }
 
 /// The folder of a load's results.
@@ -158,7 +156,6 @@ pub fn run_load(
         options: &options,
         flat_out: request.flat_out,
         in_parts: request.in_parts,
-        tell: request.tell,
     };
     let sent = request.sender.send(
         &to_send,

@@ -15,7 +15,7 @@ use workloads::{StopFlag, plan::LoadPlan};
 use super::RunFailure;
 
 /// A load to be sent.
-#[expect(missing_debug_implementations, reason = "a function shows nothing")]
+#[derive(Debug)]
 pub struct LoadToSend<'a> {
     /// One arm of it is run.
     pub experiment: &'a Experiment,
@@ -30,8 +30,6 @@ pub struct LoadToSend<'a> {
     pub flat_out: bool,
     /// Twentieths of phases are asked for.
     pub in_parts: bool,
-    /// Hears what people are to know at once.
-    pub tell: &'a dyn Fn(&str),
 }
 
 /// A second of a load.

@@ -8,7 +8,7 @@ use super::{ReportedLoad, print_replay, unsent};
 use crate::{
     agents::{AttachedLoad, attached},
     args::{LoadArgs, LoadOutput, Output},
-    exit::{CommandResult, Failure, complain},
+    exit::{CommandResult, Failure},
     run::{LoadFolder, LoadRequest, StopSignal, run_load},
     screens::restore,
 };
@@ -31,7 +31,6 @@ pub(super) fn attach(args: &LoadArgs, load: &str) -> CommandResult {
         recorded: None,
         in_parts,
         sender: &*sender,
-        tell: &complain,
     };
     let stop = StopSignal::listen_and_cut(restore).map_err(Failure::because)?;
     let planned: Duration = plan.phases.iter().map(|phase| phase.duration).sum();

@@ -193,7 +193,6 @@ impl Finder<'_> {
             recorded: None,
             in_parts: false,
             sender: &ThisProcess,
-            tell: &complain,
         };
         let mut trial = Trial::of(rate, &self.objective, least);
         let flag = self.stop.fresh_flag();
@@ -237,7 +236,6 @@ impl Finder<'_> {
             recorded: None,
             in_parts: false,
             sender: &ThisProcess,
-            tell: &complain,
         };
         let mut trial = Trial::of(rate, &self.objective, most);
         let on_second = |window: &measure::Window, _: &_| _ = trial.takes(window);

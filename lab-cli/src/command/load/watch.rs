@@ -1,6 +1,6 @@
 //! Whoever watches a load while it goes on: the live view, and readers of metrics.
 
-use std::{cell::RefCell, time::Duration};
+use std::time::Duration;
 
 use experiment::Experiment;
 use measure::Window;
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     args::{Colours, LoadArgs, LoadOutput},
-    exit::{Failure, complain},
+    exit::Failure,
     run::StopSignal,
     screens::{LoadShape, Screen, ScreenMessage},
 };
@@ -66,29 +66,4 @@ impl Watchers {
 fn view_wanted(args: &LoadArgs) -> bool {
     let moment = args.duration.is_some_and(|lasts| lasts < Duration::from_secs(1));
     !args.results.no_tui && !moment && args.results.output == LoadOutput::Text && has_view()
-}
-
-/// What is said while a load goes on: at once, or after the live view, which has the terminal.
-#[derive(Debug)]
-pub(super) struct Notes {
-    waits: bool,
-    waiting: RefCell<Vec<String>>,
-}
-
-impl Notes {
-    pub(super) fn of(args: &LoadArgs) -> Self {
-        Self { waits: view_wanted(args), waiting: RefCell::default() }
-    }
-
-    pub(super) fn say(&self, text: &str) {
-        if self.waits {
-            self.waiting.borrow_mut().push(text.to_owned());
-        } else {
-            complain(text);
-        }
-    }
-
-    pub(super) fn say_rest(&self) {
-        self.waiting.borrow_mut().drain(..).for_each(|text| complain(&text));
-    }
 }

@@ -1,7 +1,6 @@
 //! One arm: a fresh target on a fresh copy of the mail, the load, both ledgers.
 
 use std::{
-    cell::RefCell,
     path::Path,
     time::{Duration, SystemTime},
 };
@@ -123,10 +122,8 @@ pub fn run(
     let observers = Observers::begin(turn, &site, &plan, folder.path(), &commands)?;
     let seconds = Seconds::new(&turn.arm.label, turn.block, &plan);
     let recorder = ArmRecorder::new(turn.arm, turn.block, &plan, seconds, turn.watches);
-    let notes = RefCell::default();
     let mut recording = Recording {
         turn,
-        notes: &notes,
         site,
         observers,
         recorder,
@@ -151,7 +148,6 @@ pub fn run(
         options: &options,
         flat_out: false,
         in_parts: turn.in_parts,
-        tell: &|text| notes.borrow_mut().push(text.to_owned()),
     };
     let SentLoad { report, parts } = sender.send(&to_send, &mut |second| recording.second(second), &flag)?;
     let digest = digest_of(&plan)?;
@@ -245,8 +241,6 @@ impl Observers {
 /// An arm that is under way.
 struct Recording<'a> {
     turn: &'a ArmTurn<'a>,
-    /// What was said of the load, and is in no event yet.
-    notes: &'a RefCell<Vec<String>>,
     site: LiveSite,
     observers: Observers,
     recorder: ArmRecorder<'a>,
@@ -326,7 +320,6 @@ impl Recording<'_> {
             events.push(LiveEvent::Stopping);
         }
         self.cut.watch(&mut self.site, second);
-        events.extend(self.notes.borrow_mut().drain(..).map(|text| LiveEvent::Note { text }));
         events.extend(self.site.happened());
         events.extend(self.observers.policy_events.take());
         events.extend(self.observers.hands.take());
@@ -335,7 +328,7 @@ impl Recording<'_> {
 
     /// The load is over: what both sides counted, and the end of the target.
     fn end(self, report: Report, before: &Before) -> Result<Ended, RunFailure> {
-        let Self { turn, notes, mut site, observers, recorder, folder, sinks, cut, timeline, mut touches } = self;
+        let Self { turn, mut site, observers, recorder, folder, sinks, cut, timeline, mut touches } = self;
         let Observers { gauges, resets, hands, noise, speed, .. } = observers;
         site.load_ends();
         let conditions = noise.end(&report, &site.pids(), gauges.longest_silence());
@@ -355,8 +348,7 @@ impl Recording<'_> {
             );
             return Err(site.failure_of(&how, &when, folder.path()));
         }
-        let notes = notes.borrow_mut().drain(..).map(|text| LiveEvent::Note { text }).collect::<Vec<_>>();
-        for event in notes.into_iter().chain(site.happened()).chain(hands.end()) {
+        for event in site.happened().into_iter().chain(hands.end()) {
             touches.extend(event.touched());
             tell(&event, folder, sinks)?;
         }
