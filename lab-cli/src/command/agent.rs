@@ -58,8 +58,9 @@ pub fn agent(args: &AgentArgs) -> CommandResult {
     let note = AgentNote { name: fleet.name().to_owned(), version: version(), program: args::VERSION.to_owned(), jobs };
     complain(&format!("agent {} takes work for {}", note.name, counted(jobs, "processor")));
     let done = AtomicU64::new(0);
-    let _answers = fleet.answer_calls(move |question| answering.answer(&question));
     let worked = fleet.announce(&note, &stopped).and_then(|_lease| {
+        // Another of the same name has none.
+        let _answers = fleet.answer_calls(move |question| answering.answer(&question));
         let signals: Vec<StopSignal> = (0..jobs).map(|_| StopSignal::default()).collect();
         thread::scope(|scope| {
             let working = scope.spawn(|| {
