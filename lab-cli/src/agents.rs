@@ -75,7 +75,7 @@ fn of_agents(args: &AgentsArgs, listen: Option<SocketAddr>) -> Result<Arc<dyn Lo
 #[cfg(feature = "fleet")]
 pub fn attached(args: &AgentsArgs, load: &str) -> Result<AttachedLoad, Failure> {
     let (crew, described) = AgentCrew::attached(args, load)?;
-    let sender::LoadDescription { experiment, plan, flat_out, in_parts, .. } = described;
+    let order::LoadDescription { experiment, plan, flat_out, in_parts, .. } = described;
     Ok(AttachedLoad { sender: Arc::new(crew), experiment, plan, flat_out, in_parts })
 }
 

@@ -12,6 +12,8 @@ use crate::{
 #[cfg(feature = "fleet")]
 mod agent;
 #[cfg(feature = "live")]
+mod attach;
+#[cfg(feature = "live")]
 mod calibrate;
 mod check;
 mod compare;
@@ -95,7 +97,10 @@ pub fn dispatch(cli: Cli) -> CommandResult {
         #[cfg(feature = "live")]
         Some(LabCommand::Calibrate(args)) => calibrate::calibrate(&args),
         #[cfg(feature = "live")]
-        Some(LabCommand::Load(args)) => load::load(&args, cli.colours),
+        Some(LabCommand::Load(args)) => match &args.attach {
+            Some(load) => attach::attach(&args, load),
+            None => load::load(&args, cli.colours),
+        },
         #[cfg(feature = "live")]
         Some(LabCommand::Replay(args)) => replay::replay(&args, cli.colours),
         #[cfg(feature = "live")]

@@ -22,7 +22,7 @@ const AGAIN: Duration = Duration::from_millis(300);
 
 /// An answer, and when it was asked for and heard by this machine's clock.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct CallAnswer {
     /// What was answered.
     pub bytes: Vec<u8>,
     /// When the question left.
@@ -69,7 +69,7 @@ impl Fleet {
         agents: &[String],
         question: &dyn Fn(usize) -> Vec<u8>,
         wait: Duration,
-    ) -> Vec<Result<Answer, FleetError>> {
+    ) -> Vec<Result<CallAnswer, FleetError>> {
         let one = |(number, agent): (usize, &String)| {
             let (agent, question) = (agent.clone(), question(number));
             async move { self.ask(&agent, &question, wait).await }
@@ -77,7 +77,7 @@ impl Fleet {
         self.runtime.block_on(join_all(agents.iter().enumerate().map(one)))
     }
 
-    async fn ask(&self, agent: &str, question: &[u8], wait: Duration) -> Result<Answer, FleetError> {
+    async fn ask(&self, agent: &str, question: &[u8], wait: Duration) -> Result<CallAnswer, FleetError> {
         let sent = sealed(&self.name, question, &self.jetstream).await?;
         let asked = Instant::now();
         let request = self.client.request(subject(agent), sent.into());
@@ -85,7 +85,7 @@ impl Fleet {
         let heard = timeout(wait, request).await.map_err(|_| failed("it was given time enough"))?;
         let message = heard.map_err(|error| failed(&error.to_string()))?;
         let heard = Instant::now();
-        Ok(Answer { bytes: opened(&message.payload, &self.jetstream).await?, asked, heard })
+        Ok(CallAnswer { bytes: opened(&message.payload, &self.jetstream).await?, asked, heard })
     }
 }
 

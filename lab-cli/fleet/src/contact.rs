@@ -11,14 +11,14 @@ use tokio::{
 };
 
 use super::{
-    Answer, Fleet,
+    CallAnswer, Fleet,
     calls::{opened, sealed, subject},
 };
 
 /// Contact as long as this lives.
 #[derive(Debug)]
 pub struct Contact {
-    last: Arc<Mutex<Vec<Option<Answer>>>>,
+    last: Arc<Mutex<Vec<Option<CallAnswer>>>>,
     tasks: Vec<JoinHandle<()>>,
 }
 
@@ -42,7 +42,7 @@ impl Fleet {
                     let heard = Instant::now();
                     let Ok(bytes) = opened(&message.payload, &jetstream).await else { continue };
                     if let Ok(mut last) = last.lock() {
-                        last[number] = Some(Answer { bytes, asked, heard });
+                        last[number] = Some(CallAnswer { bytes, asked, heard });
                     }
                 }
             })
@@ -53,7 +53,7 @@ impl Fleet {
 
 impl Contact {
     /// The last answer of an agent.
-    pub fn last(&self, number: usize) -> Option<Answer> {
+    pub fn last(&self, number: usize) -> Option<CallAnswer> {
         self.last.lock().ok()?.get(number)?.clone()
     }
 }

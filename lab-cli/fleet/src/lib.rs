@@ -24,7 +24,7 @@ mod work;
 
 pub use access::NatsAccess;
 pub use board::{BoardPosts, LoadBoard};
-pub use calls::{Answer, CallService};
+pub use calls::{CallAnswer, CallService};
 pub use connection::Fleet;
 pub use contact::Contact;
 pub use error::FleetError;

@@ -11,16 +11,14 @@ use std::{
 };
 
 use analysis::{record::PartStart, sha256, text::counted};
-use fleet::{AgentNote, Answer, Fleet, FleetError};
+use fleet::{AgentNote, CallAnswer, Fleet, FleetError};
 use health::clock::boot;
 use measure::Shard;
-use serde::{Deserialize, Serialize};
 use workloads::StopFlag;
 
 use super::{
     clock::{ClockOffset, ClockReading},
-    order::{AgentAnswer, Beginning, LoadOrder, Question},
-    sender::LoadDescription,
+    order::{AgentAnswer, Beginning, LoadDescription, LoadOrder, Member, Question},
 };
 use crate::{
     args,
@@ -57,16 +55,6 @@ pub struct AgentCrew {
     pub(super) members: Mutex<Vec<Member>>,
 }
 
-/// An agent of a load.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Member {
-    pub name: String,
-    pub shard: Shard,
-    /// Its clock ahead of the coordinator's. Clocks count from the start of a program.
-    pub offset_ms: f64,
-    pub clock_error_ms: f64,
-}
-
 impl AgentCrew {
     /// Connects to the server that agents are at.
     pub fn connect(args: &args::AgentsArgs, listen: Option<SocketAddr>) -> Result<Self, Failure> {
@@ -93,6 +81,14 @@ impl AgentCrew {
         let wanted = u32::try_from(described.members.len()).unwrap_or(u32::MAX);
         let (attach, lost_at_most) = (Some(load.to_owned()), described.lost_at_most);
         Ok((Self { wanted, attach, lost_at_most, ..crew }, described))
+    }
+
+    /// What is on the board of a load.
+    pub(super) fn described(&self, name: &str) -> Result<LoadDescription, RunFailure> {
+        let missing =
+            || RunFailure::Agents(format!("there is no load {name} at {} (they are kept for a week)", self.nats));
+        let bytes = self.fleet.board(name)?.description()?.ok_or_else(missing)?;
+        Ok(serde_json::from_slice(&bytes)?)
     }
 
     pub fn wanted(&self) -> u32 {
@@ -170,7 +166,7 @@ impl AgentCrew {
         names.iter().zip(readings).map(told).collect()
     }
 
-    pub(super) fn reading(&self, answer: &Answer) -> Option<ClockReading> {
+    pub(super) fn reading(&self, answer: &CallAnswer) -> Option<ClockReading> {
         let told: AgentAnswer = serde_json::from_slice(&answer.bytes).ok()?;
         let since = |at: Instant| at.saturating_duration_since(self.began);
         Some(ClockReading {

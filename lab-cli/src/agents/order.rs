@@ -113,6 +113,29 @@ pub enum PartEnd {
     Failed(String),
 }
 
+/// An agent of a load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Member {
+    pub name: String,
+    pub shard: Shard,
+    /// Its clock ahead of the coordinator's. Clocks count from the start of a program.
+    pub offset_ms: f64,
+    pub clock_error_ms: f64,
+}
+
+/// What is on the board of a load, for a coordinator that comes later.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct LoadDescription {
+    /// One arm.
+    pub experiment: Experiment,
+    /// The whole plan, without what must not be written down.
+    pub plan: LoadPlan,
+    pub members: Vec<Member>,
+    pub flat_out: bool,
+    pub in_parts: bool,
+    pub lost_at_most: f64,
+}
+
 /// The name under which an agent posts the end of its part.
 pub const END: &str = "end";
 

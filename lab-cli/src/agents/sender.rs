@@ -8,20 +8,16 @@ use std::{
 };
 
 use analysis::{live::AgentSecond, record::ArmRecord, text::counted, whole_arm::APPROXIMATIONS};
-use experiment::{
-    Experiment,
-    plan_digest::{concealed_of, digest_of},
-};
+use experiment::plan_digest::{concealed_of, digest_of};
 use fleet::{BoardPosts, Contact, LoadBoard};
 use measure::RecordSum;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use workloads::{StopFlag, UserCommand, UserCommands, plan::LoadPlan};
 
 use super::{
-    crew::{AgentCrew, Member, shard_of},
+    crew::{AgentCrew, shard_of},
     host::LEASE,
-    order::{AgentAnswer, END, LoadOrder, LoadStage, OrderedOptions, PartEnd, Question},
+    order::{AgentAnswer, END, LoadDescription, LoadOrder, LoadStage, Member, OrderedOptions, PartEnd, Question},
     seconds::{SecondOfAll, SecondsOfParts},
 };
 use crate::{
@@ -37,19 +33,6 @@ const LOOK: Duration = Duration::from_millis(100);
 const UNTIL_BEGUN: Duration = Duration::from_secs(15);
 /// A record that cannot be stored for so long is given up.
 const UNTIL_STORED: Duration = Duration::from_secs(60);
-
-/// What is on the board of a load, for a coordinator that comes later.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct LoadDescription {
-    /// One arm.
-    pub experiment: Experiment,
-    /// The whole plan, without what must not be written down.
-    pub plan: LoadPlan,
-    pub members: Vec<Member>,
-    pub flat_out: bool,
-    pub in_parts: bool,
-    pub lost_at_most: f64,
-}
 
 impl LoadSender for AgentCrew {
     fn send(
@@ -86,14 +69,6 @@ impl LoadSender for AgentCrew {
 }
 
 impl AgentCrew {
-    /// What is on the board of a load.
-    pub fn described(&self, name: &str) -> Result<LoadDescription, RunFailure> {
-        let missing =
-            || RunFailure::Agents(format!("there is no load {name} at {} (they are kept for a week)", self.nats));
-        let bytes = self.fleet.board(name)?.description()?.ok_or_else(missing)?;
-        Ok(serde_json::from_slice(&bytes)?)
-    }
-
     /// Has agents begin; what is checked is checked before any of them sends.
     fn begin_load(&self, load: &LoadToSend<'_>, flag: &StopFlag) -> Result<(String, Vec<Member>), RunFailure> {
         let refused = RunFailure::Agents;

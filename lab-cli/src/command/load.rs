@@ -1,7 +1,6 @@
 //! `lab load`: load on any HTTP service, in the manner of wrk2, oha, k6 and vegeta.
 
 mod asked;
-mod attach;
 mod conditions;
 mod expect;
 mod export;
@@ -38,9 +37,6 @@ use crate::{
 };
 
 pub fn load(args: &args::LoadArgs, colours: Colours) -> CommandResult {
-    if let Some(load) = &args.attach {
-        return attach::attach(args, load);
-    }
     let (url, target) = match &args.transport.unix_socket {
         Some(_) => behind_a_socket(&args.url)?,
         None => destination(&args.url, &args.allow_host)?,

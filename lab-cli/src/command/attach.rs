@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use senders::RunOptions;
 
-use super::{ReportedLoad, print_replay, unsent};
+use super::load::{ReportedLoad, print_replay, unsent};
 use crate::{
     agents::{AttachedLoad, attached},
     args::{LoadArgs, LoadOutput, Output},
@@ -13,7 +13,8 @@ use crate::{
     screens::restore,
 };
 
-pub(super) fn attach(args: &LoadArgs, load: &str) -> CommandResult {
+/// Follows it to its end.
+pub fn attach(args: &LoadArgs, load: &str) -> CommandResult {
     let output = match args.results.output {
         LoadOutput::Text => Output::Text,
         LoadOutput::Json => Output::Json,
