@@ -1,7 +1,6 @@
 //! Boards of loads that several agents send: what each load is, and what agents post of it. Posts stay, for whoever comes later.
 
 use std::{
-    collections::BTreeSet,
     fmt,
     time::{Duration, Instant},
 };
@@ -13,7 +12,7 @@ use tokio::time::{sleep, timeout};
 use super::{
     Fleet, FleetError,
     calls::{opened, sealed},
-    stores::Stores,
+    stores::{LOADS, Stores},
 };
 
 /// Between two attempts to post.
@@ -33,7 +32,8 @@ pub struct LoadBoard<'a> {
 pub struct BoardPosts<'a> {
     board: &'a LoadBoard<'a>,
     watch: Option<Watch>,
-    seen: BTreeSet<String>,
+    /// The number of the last post, counted over all boards.
+    last: u64,
     since: Instant,
 }
 
@@ -121,9 +121,23 @@ impl LoadBoard<'_> {
         })
     }
 
+    /// Takes the load and all posts off the board: they are kept elsewhere.
+    ///
+    /// # Errors
+    /// The server does not do it now; it forgets them in a week.
+    pub fn clear(&self) -> Result<(), FleetError> {
+        let failed = "a board was not cleared";
+        self.fleet.runtime.block_on(async {
+            for subject in [format!("$KV.{LOADS}.{}.>", self.load), format!("$KV.{LOADS}.{}", self.load)] {
+                self.loads.stream.purge().filter(subject).await.map_err(FleetError::of(failed))?;
+            }
+            Ok(())
+        })
+    }
+
     /// All posts, from the first one.
     pub fn posts(&self) -> BoardPosts<'_> {
-        BoardPosts { board: self, watch: None, seen: BTreeSet::new(), since: Instant::now() }
+        BoardPosts { board: self, watch: None, last: 0, since: Instant::now() }
     }
 }
 
@@ -159,7 +173,8 @@ impl BoardPosts<'_> {
                 };
                 self.since = Instant::now();
                 let name = entry.key.strip_prefix(&format!("{}.", self.board.load)).unwrap_or_default().to_owned();
-                if entry.operation == Operation::Put && self.seen.insert(name.clone()) {
+                if entry.operation == Operation::Put && entry.revision > self.last {
+                    self.last = entry.revision;
                     return Ok(Some((name, opened(&entry.value, jetstream).await?)));
                 }
             }

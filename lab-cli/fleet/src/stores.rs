@@ -16,7 +16,7 @@ const WORK: &str = "lab_work";
 const RESULTS: &str = "lab_results";
 const FILES: &str = "lab_files";
 const AGENTS: &str = "lab_agents";
-const LOADS: &str = "lab_loads";
+pub(crate) const LOADS: &str = "lab_loads";
 
 /// An agent that has not been heard of for so long is no more.
 pub(crate) const LEASE: Duration = Duration::from_secs(10);

@@ -119,6 +119,7 @@ impl LoadHost {
         // The name that the service is called by is the plan's; where it is, this machine finds out.
         order.plan.target = Target { host: order.plan.target.host.clone(), ..target };
         let part = LoadPlan { shard: Some(order.shard), ..order.plan.clone() };
+        part.check().map_err(|problem| problem.to_string())?;
         self.limits.check(&part)?;
         senders::fits(&part, &order.options.options()).map_err(|problem| problem.to_string())?;
         match digest_of(&order.plan) {
