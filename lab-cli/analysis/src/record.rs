@@ -41,6 +41,9 @@ pub struct ArmRecord {
     /// Number of parts whose records it is the sum of; 0: it has its own figures.
     #[serde(default, skip_serializing_if = "is_none")]
     pub parts: u32,
+    /// Names of the agents that were to send them, in the order of parts; empty: no agents did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
@@ -70,12 +73,30 @@ impl ArmRecord {
             valid: true,
             ..arm.clone()
         };
-        Self { schema: SCHEMA, context, plan, seen, measured: Some(report.record(in_parts)), part: None, parts: 0 }
+        Self {
+            schema: SCHEMA,
+            context,
+            plan,
+            seen,
+            measured: Some(report.record(in_parts)),
+            part: None,
+            parts: 0,
+            agents: Vec::new(),
+        }
     }
 
     /// Record of a bound.
     pub fn of_bound(arm: &Arm, context: Context, plan: MeasuresPlan) -> Self {
-        Self { schema: SCHEMA, context, plan, seen: arm.clone(), measured: None, part: None, parts: 0 }
+        Self {
+            schema: SCHEMA,
+            context,
+            plan,
+            seen: arm.clone(),
+            measured: None,
+            part: None,
+            parts: 0,
+            agents: Vec::new(),
+        }
     }
 
     /// The arm, computed and judged, and the report that it was computed from. `seconds`: those of the arm, in order.

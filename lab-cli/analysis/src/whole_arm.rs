@@ -67,14 +67,18 @@ pub fn whole_arm(
     let (mut found, mut sum) = (Vec::new(), RecordSum::default());
     for part in parts {
         let (shard, part) = part?;
+        let named = kept.agents.get(shard.number() as usize - 1).cloned();
         let Some(part) = part else {
-            found.push(PartFound { shard, wrong: Some("missing".to_owned()), facts: None, arm: Arm::default() });
+            let wrong = Some("missing".to_owned());
+            found.push(PartFound { shard, agent: named, wrong, facts: None, arm: Arm::default() });
             continue;
         };
         let path = folder.join(file_name(label, block, shard));
         let (arm, _) = part.arm(model, &[]).map_err(FolderError::senseless(&path))?;
         let facts = part.part.clone();
-        found.push(PartFound { shard, wrong: wrong(facts.as_ref().zip(arm.part), shard, plan, lab), facts, arm });
+        let agent = facts.as_ref().and_then(|facts| facts.agent.clone()).or(named);
+        let wrong = wrong(facts.as_ref().zip(arm.part), shard, plan, lab);
+        found.push(PartFound { shard, agent, wrong, facts, arm });
         if let Some(measured) = &part.measured {
             sum.add(measured).map_err(FolderError::senseless(&path))?;
         }
@@ -97,6 +101,7 @@ pub fn whole_arm(
 
 struct PartFound {
     shard: Shard,
+    agent: Option<String>,
     wrong: Option<String>,
     facts: Option<PartFacts>,
     arm: Arm,
@@ -125,7 +130,7 @@ fn summaries(found: &[PartFound]) -> Vec<PartSummary> {
         let error_us = |began: &PartStart| if one_clock { Some(0) } else { began.error_us };
         PartSummary {
             shard: part.shard,
-            agent: part.facts.as_ref().and_then(|facts| facts.agent.clone()),
+            agent: part.agent.clone(),
             wrong: part.wrong.clone(),
             planned: part.arm.sum(|measured| measured.planned),
             sent: part.arm.sum(|measured| measured.sent),

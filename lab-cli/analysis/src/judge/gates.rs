@@ -140,7 +140,8 @@ pub fn stamp(arm: &mut Arm, context: &Context) {
 /// Judges an arm that several generators sent: each of these, which are judged already, and the whole by what is no generator's.
 pub fn stamp_whole(arm: &mut Arm, context: &Context, parts: &[(Shard, &Arm)]) {
     arm.reasons = judge_by(arm, context, |code| !parts::is_of_generator(code));
-    arm.reasons.extend(parts::of_parts(&label(arm), parts));
+    let of_parts = parts::of_parts(&label(arm), &arm.parts, parts);
+    arm.reasons.extend(of_parts);
     worst_first(&mut arm.reasons);
     sentence(arm);
 }

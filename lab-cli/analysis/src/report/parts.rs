@@ -22,7 +22,7 @@ pub(super) fn table(summary: &RunSummary, head: &str, name: impl Fn(&Arm) -> Str
             let or_dash = |ms: Option<f64>| ms.map_or_else(|| "-".to_owned(), time);
             table.row([
                 name(arm),
-                part.shard.to_string(),
+                part.shown_name(),
                 part.planned.to_string(),
                 part.sent.to_string(),
                 time(part.send_lag_p99_ms),
@@ -44,7 +44,7 @@ mod tests {
     #[test]
     fn of_many_parts_those_that_are_sound_are_not_all_told() {
         let part = |number: u32| PartSummary {
-            agent: None,
+            agent: (number == 50).then(|| "g17".to_owned()),
             shard: format!("{number}/50").parse().expect("a part"),
             wrong: (number == 50).then(|| "missing".to_owned()),
             planned: 10,
@@ -60,6 +60,6 @@ mod tests {
         let found = table(&summary, "parts", |arm| arm.policy.clone());
         assert_eq!(found.rows.len(), 22);
         assert_eq!(found.rows[20][1..], ["40/50", "10", "10", "0.50 ms", "3.0 %", "0.00 ms", "-", "WARN"]);
-        assert_eq!(found.rows[21].last().map(String::as_str), Some("missing"));
+        assert_eq!((&*found.rows[21][1], &*found.rows[21][8]), ("50/50 (g17)", "missing"));
     }
 }

@@ -35,3 +35,13 @@ pub struct PartSummary {
     /// Verdict on its generator and machine.
     pub verdict: Validity,
 }
+
+impl PartSummary {
+    /// The part, with the agent that was to send it.
+    pub fn shown_name(&self) -> String {
+        match &self.agent {
+            Some(agent) => format!("{} ({agent})", self.shard),
+            None => self.shard.to_string(),
+        }
+    }
+}

@@ -41,9 +41,9 @@ pub(super) const SHARES: ValidityGate = ValidityGate {
     verdicts: &[Validity::Warn, Validity::Invalid],
     finds: "a part of the users that is missing, not whole, or of another plan or version",
     limit: "each part once; a caution where so few were declared bearable (`--lost-at-most`)",
-    remedy: "run the missing part, and merge again",
+    remedy: "run the missing part, and merge again; with agents run it again",
     checks: &[Check::Arm(|arm, context, reasons| {
-        let wrong = |part: &PartSummary| part.wrong.as_ref().map(|wrong| format!("{} is {wrong}", part.shard));
+        let wrong = |part: &PartSummary| part.wrong.as_ref().map(|wrong| format!("{} is {wrong}", part.shown_name()));
         let found: Vec<String> = arm.parts.iter().filter_map(wrong).collect();
         if !found.is_empty() {
             let bearable = found.len() as f64 <= context.lost_at_most * arm.parts.len() as f64;
@@ -52,7 +52,11 @@ pub(super) const SHARES: ValidityGate = ValidityGate {
                 format!("part {}", found.join(", ")),
                 format!("each of {} parts once", arm.parts.len()),
                 "the users of these parts were not there: the load was not the one that was planned",
-                "run them again, and merge all parts",
+                if arm.parts.iter().any(|part| part.agent.is_some()) {
+                    "see what became of these agents, and run it again"
+                } else {
+                    "run them again, and merge all parts"
+                },
             );
         }
     })],
@@ -132,7 +136,10 @@ pub(super) fn is_of_generator(code: &str) -> bool {
 }
 
 /// Findings against generators of parts as findings against the whole: one a gate, of the first part with its worst verdict.
-pub(super) fn of_parts(label: &str, parts: &[(Shard, &Arm)]) -> Vec<GateFinding> {
+/// `known`: who sent them.
+pub(super) fn of_parts(label: &str, known: &[PartSummary], parts: &[(Shard, &Arm)]) -> Vec<GateFinding> {
+    let agent = |shard: &Shard| known.iter().find(|part| part.shard == *shard)?.agent.clone();
+    let what = if known.iter().any(|part| part.agent.is_some()) { "agents" } else { "parts" };
     let mut found: Vec<(GateFinding, Vec<Shard>)> = Vec::new();
     for (shard, arm) in parts {
         for reason in of_generator(arm) {
@@ -150,9 +157,10 @@ pub(super) fn of_parts(label: &str, parts: &[(Shard, &Arm)]) -> Vec<GateFinding>
         }
     }
     let told = |(reason, shards): (GateFinding, Vec<Shard>)| {
-        let named: Vec<String> = shards.iter().take(NAMED).map(|shard| shard.number().to_string()).collect();
+        let named: Vec<String> =
+            shards.iter().take(NAMED).map(|shard| agent(shard).unwrap_or_else(|| shard.number().to_string())).collect();
         let more = if shards.len() > NAMED { ", ..." } else { "" };
-        let of = format!("{} of {} parts ({}{more})", shards.len(), parts.len(), named.join(", "));
+        let of = format!("{} of {} {what} ({}{more})", shards.len(), parts.len(), named.join(", "));
         GateFinding { arm: label.to_owned(), value: format!("{of}: {}", reason.value), ..reason }
     };
     found.into_iter().map(told).collect()

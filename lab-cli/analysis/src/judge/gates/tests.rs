@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    summary::{Joined, LatencyObjective, Measured, Server, Times},
+    summary::{Joined, LatencyObjective, Measured, PartSummary, Server, Times},
     testing,
 };
 
@@ -216,6 +216,38 @@ fn a_run_that_a_person_changed_says_so_with_the_first_change() {
     assert_eq!(reason.value, "30 more users for 10 s, and 1 more (at 12 s)");
 }
 
+/// A part in good order that an agent sent.
+fn sent_by(shard: Shard, agent: &str) -> PartSummary {
+    PartSummary {
+        shard,
+        agent: Some(agent.to_owned()),
+        wrong: None,
+        planned: 10,
+        sent: 10,
+        send_lag_p99_ms: 0.1,
+        cpu: 0.1,
+        begins_ms: Some(0.0),
+        clock_error_ms: Some(0.1),
+        verdict: Validity::Valid,
+    }
+}
+
+#[test]
+fn what_a_lost_part_has_sent_is_known_to_the_service_alone() {
+    let lost = PartSummary { wrong: Some("missing".to_owned()), ..sent_by(Shard::new(2, 2).expect("a part"), "g2") };
+    let parts = vec![sent_by(Shard::new(1, 2).expect("a part"), "g1"), lost];
+    let context = Context { lost_at_most: 0.5, ..context() };
+    let served = |served: u64| {
+        let mut arm = Arm { parts: parts.clone(), ..sound() };
+        let server = arm.server.as_mut().expect("books");
+        (server.served, server.requests_read) = (served, served + 1_000);
+        codes(&arm, &context)
+    };
+    assert_eq!(served(11_000), [("SHARES".to_owned(), Validity::Warn)]);
+    let of_the_wire = ("LEDGER".to_owned(), Validity::Invalid);
+    assert_eq!(served(7_000), [of_the_wire, ("SHARES".to_owned(), Validity::Warn)]);
+}
+
 #[test]
 fn what_one_generator_of_many_did_is_found_in_it_and_told_of_the_whole() {
     let made = |number: u32| {
@@ -238,4 +270,11 @@ fn what_one_generator_of_many_did_is_found_in_it_and_told_of_the_whole() {
     let [reason] = &whole.reasons[..] else { panic!("{:?}", whole.reasons) };
     assert_eq!((reason.code.as_str(), whole.verdict), ("CPU", Validity::Invalid));
     assert_eq!(reason.value, "3 of 8 parts (6, 7, 8): generator at 72 % of its core");
+    whole.parts = shards.iter().map(|(shard, _)| sent_by(*shard, &format!("g{}", shard.number()))).collect();
+    stamp_whole(&mut whole, &context(), &shards);
+    assert_eq!(whole.reasons[0].value, "3 of 8 agents (g6, g7, g8): generator at 72 % of its core");
+    whole.parts[7].wrong = Some("missing".to_owned());
+    stamp_whole(&mut whole, &context(), &shards);
+    let shares = whole.reasons.iter().find(|reason| reason.code == "SHARES").expect("a part is missing");
+    assert_eq!(shares.value, "part 8/8 (g8) is missing");
 }
