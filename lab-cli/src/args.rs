@@ -83,7 +83,7 @@ pub enum LabCommand {
     Tune(TuneArgs),
     /// Scores policies in every scenario of the suite.
     Suite(SuiteArgs),
-    /// Computes runs for lab sweep, tune and suite --workers on other machines, and sends loads for lab run and load --agents.
+    /// Takes runs of searches (--workers) and parts of loads (--agents) from other machines.
     Agent(AgentArgs),
     /// The atlas: results of papers as experiments, and which claims hold.
     Reproduce(ReproduceArgs),

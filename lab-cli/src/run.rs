@@ -50,12 +50,12 @@ pub use live::{
     snapshot::{Corpus, Scratch, cache_folder},
 };
 #[cfg(feature = "live")]
-pub use load::{FinishedLoad, LoadFolder, LoadRequest, context as load_context, run_load};
+pub use load::{FinishedLoad, LoadEvent, LoadFolder, LoadRequest, context as load_context, run_load};
 pub use manifest::WORLD;
 pub use part::{RunShare, ShareOf, UsersShare};
 pub use preview::{preview, previewed, rehearse};
 #[cfg(feature = "live")]
-pub use sender::{LoadSender, LoadToSend, SentLoad, SentSecond, ThisProcess};
+pub use sender::{LoadNews, LoadSender, LoadToSend, SentLoad, SentSecond, ThisProcess};
 pub use simulated::{parallel::side_by_side, setup::VirtualSetup};
 pub use stop::StopSignal;
 

@@ -4,6 +4,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use analysis::text::scrubbed;
 use crossterm::event::KeyEvent;
 
 use super::{
@@ -112,7 +113,12 @@ impl App {
     pub fn receive(&mut self, message: ScreenMessage) {
         match message {
             ScreenMessage::Event(event) => update::happened(&mut self.live, *event),
-            ScreenMessage::Window(window) => self.load.iter_mut().for_each(|load| load.add(&window)),
+            ScreenMessage::Window(window, agents) => {
+                let Some(load) = &mut self.load else { return };
+                load.add(&window);
+                load.agents = agents;
+            }
+            ScreenMessage::LoadNote(text) => self.load.iter_mut().for_each(|load| load.note = scrubbed(&text)),
             ScreenMessage::Found(folder) => self.found(folder),
             ScreenMessage::Compared(found) => self.compare.receive_between(*found),
             ScreenMessage::Preview(news) => self.home.previews.receive(*news),

@@ -148,6 +148,7 @@ pub(super) const KEYS: &[Key] = &[
     key(&[Char('7')], "", "", Action::Panel(Panel::Arms), RUNS),
     key(&[Char('8')], "", "", Action::Panel(Panel::Log), RUNS),
     key(&[Char('9')], "", "", Action::Panel(Panel::Doors), RUNS),
+    key(&[Char('0')], "0", "the agents that send, and back", Action::Panel(Panel::Agents), RUNS),
     key(&[Char('t')], "t", "response times as p50, p90 or p99 (first: the objective's)", Action::Percentile, RUNS),
     key(&[KeyCode::Up, Char('k')], "up down", "in the panel of the stages: another stage", Action::Up, RUNS),
     key(&[KeyCode::Down, Char('j')], "", "", Action::Down, RUNS),

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use analysis::series::value::Value;
+use analysis::{live::AgentSecond, series::value::Value};
 use measure::{Ledger, Replies, Window};
 
 /// Seconds that the chart over time keeps: wider terminals are rare.
@@ -44,6 +44,10 @@ pub(super) struct LoadProgress {
     /// Requests given up, by how long they had waited.
     pub censored: BTreeMap<u64, u64>,
     pub replies: Replies,
+    /// Agents in that second; none: this process sends.
+    pub agents: Vec<AgentSecond>,
+    /// The newest note, scrubbed.
+    pub note: String,
 }
 
 impl LoadProgress {

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use analysis::{
     judge::compare::Across,
-    live::{LiveEvent, Shape, TimelineSecond},
+    live::{AgentSecond, LiveEvent, Shape, TimelineSecond},
     series::value::Value,
     summary::RunSummary,
 };
@@ -16,8 +16,10 @@ use traces::{inspect::Inspected, trace::Header};
 pub enum ScreenMessage {
     /// Something happened in a run.
     Event(Box<LiveEvent>),
-    /// A second of a load is over.
-    Window(Box<Window>),
+    /// A second of a load is over; agents that sent it, where agents did.
+    Window(Box<Window>, Vec<AgentSecond>),
+    /// A line on a load.
+    LoadNote(String),
     /// The contents of the folder.
     Found(FolderContents),
     /// A trace that was opened.

@@ -21,6 +21,8 @@ pub(super) enum Panel {
     Log,
     /// Waiting rooms and sentries.
     Doors,
+    /// Agents that send the load.
+    Agents,
 }
 
 /// The panels of a trace.

@@ -3,7 +3,7 @@
 use std::{cmp::Reverse, collections::VecDeque, time::Duration};
 
 use analysis::{
-    live::{Shape, StageSecond, TimelineSecond},
+    live::{AgentSecond, Shape, StageSecond, TimelineSecond},
     summary::{Arm, Mode},
     text::scrubbed,
 };
@@ -19,6 +19,8 @@ use super::{
 
 /// Seconds of an arm that are kept to be drawn: an hour.
 pub(super) const MOST_SECONDS: usize = 3600;
+/// Agents of seconds that are kept, over all seconds.
+const MOST_AGENTS: usize = 100_000;
 /// Lines of the log that are kept.
 pub(super) const MOST_LINES: usize = 200;
 /// Finished arms that are kept.
@@ -145,6 +147,20 @@ impl Running {
         self.tokens.get(self.shown().count().checked_sub(1)?)
     }
 
+    /// Forgets the agents of a second that is long over, where there are many.
+    pub fn forget_agents(&mut self) {
+        let each = self.seconds.back().map_or(1, |second| second.agents.len().max(1));
+        let old = self.seconds.len().checked_sub(MOST_AGENTS / each + 1);
+        if let Some(second) = old.and_then(|at| self.seconds.get_mut(at)) {
+            second.agents = Vec::new();
+        }
+    }
+
+    /// Agents in the last second that is shown.
+    pub fn agents(&self) -> &[AgentSecond] {
+        self.latest().map_or(&[], |second| &second.agents)
+    }
+
     /// Stands still where it is, or goes on with the newest.
     pub fn freeze(&mut self) {
         self.until = match self.until {
@@ -208,6 +224,11 @@ impl State {
     /// Arms times blocks.
     pub fn turns(&self) -> usize {
         self.shape.as_ref().map_or(0, |shape| shape.arms.len() * shape.blocks as usize)
+    }
+
+    /// Others than this process send the load.
+    pub fn has_agents(&self) -> bool {
+        self.running.as_ref().is_some_and(|running| !running.agents().is_empty())
     }
 
     /// The view stands still, or looks back.

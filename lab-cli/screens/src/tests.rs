@@ -16,6 +16,7 @@ use super::{
 };
 
 mod across;
+mod agents;
 mod answer;
 mod defects;
 mod doors;
@@ -348,6 +349,7 @@ fn each_panel_can_have_the_screen_for_itself() {
         ('6', "backing off"),
         ('7', "finished arms"),
         ('8', "what happened"),
+        ('0', "this process sends"),
     ] {
         let mut app = running();
         press(&mut app, KeyCode::Char(key));

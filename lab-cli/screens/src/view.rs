@@ -10,6 +10,7 @@ use super::{
     requests::Export,
 };
 
+mod agents;
 mod compare;
 pub(super) mod figure;
 mod findings;

@@ -22,8 +22,8 @@ use super::{
 };
 use crate::{
     args,
-    exit::{Failure, complain},
-    run::RunFailure,
+    exit::Failure,
+    run::{LoadNews, RunFailure},
     workers::{connect, version},
 };
 
@@ -105,7 +105,7 @@ impl AgentCrew {
     }
 
     /// The names of as many as were asked for, once they are there: the first ones by name.
-    pub(super) fn choose(&self, flag: &StopFlag) -> Result<Vec<String>, RunFailure> {
+    pub(super) fn choose(&self, flag: &StopFlag, tell: &mut dyn FnMut(LoadNews)) -> Result<Vec<String>, RunFailure> {
         let ours = version();
         let (until, mut told) = (Instant::now() + UNTIL_THERE, false);
         loop {
@@ -123,10 +123,10 @@ impl AgentCrew {
             if !told {
                 told = true;
                 let (there, wanted) = (fit.len(), counted(self.wanted as usize, "agent"));
-                complain(&format!(
+                tell(LoadNews::Note(format!(
                     "{there} of {wanted} are there: waiting for the others (lab agent --nats {})",
                     self.nats
-                ));
+                )));
             }
             thread::sleep(Duration::from_millis(300));
         }
@@ -186,8 +186,13 @@ impl AgentCrew {
         self.all(names, &question, UNTIL_READY)
     }
 
-    /// Tells all when to begin, each by its own clock.
-    pub(super) fn begin(&self, load: &str, members: &[Member], clocks: &[ClockOffset]) -> Result<(), RunFailure> {
+    /// Tells all when to begin, each by its own clock; returns that moment.
+    pub(super) fn begin(
+        &self,
+        load: &str,
+        members: &[Member],
+        clocks: &[ClockOffset],
+    ) -> Result<SystemTime, RunFailure> {
         let at = self.began.elapsed() + LEAD;
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default() + LEAD;
         let begins = |number: usize| {
@@ -201,7 +206,8 @@ impl AgentCrew {
             serde_json::to_vec(&Question::Begin(begins)).unwrap_or_default()
         };
         let names: Vec<String> = members.iter().map(|member| member.name.clone()).collect();
-        self.all(&names, &begins, LEAD)
+        self.all(&names, &begins, LEAD)?;
+        Ok(UNIX_EPOCH + wall)
     }
 
     /// Asks all something that none may refuse.

@@ -25,7 +25,10 @@ use super::{
 };
 use crate::{
     exit::complain,
-    run::{LoadFolder, LoadRequest, RunFailure, RunShare, ShareOf, StopSignal, ThisProcess, UsersShare, run_load},
+    run::{
+        LoadEvent, LoadFolder, LoadRequest, RunFailure, RunShare, ShareOf, StopSignal, ThisProcess, UsersShare,
+        run_load,
+    },
 };
 
 /// Seconds that wait for a server that is away.
@@ -102,11 +105,12 @@ impl AgentPart<'_> {
             in_parts: *in_parts,
             sender: &ThisProcess,
         };
-        let on_second = |window: &measure::Window, second: &analysis::live::TimelineSecond| {
+        let seen = |event: LoadEvent<'_>| {
+            let Some((window, second)) = event.second() else { return };
             self.host.second(load, window);
             post(PostedSecond { window: window.clone(), generator: second.generator });
         };
-        run_load(&request, plan.clone(), on_second, flag, || flag.is_stopped())?;
+        run_load(&request, plan.clone(), seen, flag, || flag.is_stopped())?;
         let path = self.folder.join(record::file_name(&experiment.arms[0].label, 1));
         let mut record: ArmRecord = run_file::json(&path)?;
         if let Some(part) = &mut record.part {

@@ -21,8 +21,7 @@ use super::{
     seconds::{SecondOfAll, SecondsOfParts},
 };
 use crate::{
-    exit::complain,
-    run::{LoadSender, LoadToSend, RunFailure, SentLoad, SentSecond},
+    run::{LoadNews, LoadSender, LoadToSend, RunFailure, SentLoad, SentSecond},
     workers::version,
 };
 
@@ -31,6 +30,8 @@ const SIGN: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(100);
 /// An agent that was told to begin does within this time.
 const UNTIL_BEGUN: Duration = Duration::from_secs(15);
+/// An agent that is not heard of for so long is told of.
+const SILENT: Duration = Duration::from_secs(3);
 /// A record that cannot be stored for so long is given up.
 const UNTIL_STORED: Duration = Duration::from_secs(60);
 
@@ -38,16 +39,16 @@ impl LoadSender for AgentCrew {
     fn send(
         &self,
         load: &LoadToSend<'_>,
-        on_second: &mut dyn FnMut(&SentSecond),
+        tell: &mut dyn FnMut(LoadNews),
         flag: &StopFlag,
     ) -> Result<SentLoad, RunFailure> {
         let (name, members) = match &self.attach {
             Some(name) => (name.clone(), self.described(name)?.members),
-            None => self.begin_load(load, flag)?,
+            None => self.begin_load(load, flag, tell)?,
         };
         self.set_members(&members);
         let board = self.fleet.board(&name)?;
-        Follower::new(self, &name, &board, members).follow(&load.options.commands, on_second, flag)
+        Follower::new(self, &name, &board, members).follow(&load.options.commands, tell, flag)
     }
 
     fn agents(&self) -> u32 {
@@ -70,7 +71,12 @@ impl LoadSender for AgentCrew {
 
 impl AgentCrew {
     /// Has agents begin; what is checked is checked before any of them sends.
-    fn begin_load(&self, load: &LoadToSend<'_>, flag: &StopFlag) -> Result<(String, Vec<Member>), RunFailure> {
+    fn begin_load(
+        &self,
+        load: &LoadToSend<'_>,
+        flag: &StopFlag,
+        tell: &mut dyn FnMut(LoadNews),
+    ) -> Result<(String, Vec<Member>), RunFailure> {
         let refused = RunFailure::Agents;
         if load.plan.replays() && !self.send_recording {
             let why = "a recording may say what people did: agents get it with --send-recording";
@@ -83,7 +89,7 @@ impl AgentCrew {
         let digest = digest_of(&plan)?;
         let mut experiment = load.experiment.clone();
         experiment.arms = vec![load.experiment.arms[load.arm].clone()];
-        let names = self.choose(flag)?;
+        let names = self.choose(flag, tell)?;
         let name = self.name_of_load(&experiment.name);
         let order = |shard| LoadOrder {
             load: name.clone(),
@@ -114,18 +120,19 @@ impl AgentCrew {
                 lost_at_most: self.lost_at_most,
             };
             self.fleet.board(&name)?.describe(&serde_json::to_vec(&described)?)?;
-            self.begin(&name, &members, &clocks)?;
-            Ok(members)
+            let at = self.begin(&name, &members, &clocks)?;
+            Ok((members, at))
         });
-        let members = begun.inspect_err(|_| self.stop(&name, &names, true))?;
+        let (members, at) = begun.inspect_err(|_| self.stop(&name, &names, true))?;
         let agents = counted(members.len(), "agent");
         let all: Vec<&str> = members.iter().take(8).map(|member| &*member.name).collect();
         let more = if members.len() > all.len() { ", ..." } else { "" };
-        complain(&format!(
+        tell(LoadNews::Note(format!(
             "{agents} ({}{more}) begin in 2 s; should this end before them: lab load --attach {name} --nats {}",
             all.join(", "),
             self.nats
-        ));
+        )));
+        tell(LoadNews::Begins(at));
         Ok((name, members))
     }
 }
@@ -155,6 +162,24 @@ struct FollowedPart {
     unstored: Option<(String, Instant)>,
     end: Option<PartEnd>,
     lost: Option<String>,
+    /// What was told of it, where something is wrong.
+    told: Option<String>,
+}
+
+impl FollowedPart {
+    /// What is wrong with it.
+    fn in_words(&self) -> Option<String> {
+        let Member { name, shard, .. } = &self.member;
+        match (&self.end, &self.lost) {
+            (Some(PartEnd::Record(_)), _) => None,
+            (Some(PartEnd::Failed(why)), _) => Some(format!("agent {name}, part {shard}: {why}")),
+            (None, Some(why)) => Some(format!("agent {name} is lost, and part {shard} with it: {why}")),
+            (None, None) => {
+                let silent = self.heard.elapsed() > SILENT;
+                silent.then(|| format!("agent {name}, part {shard}: no sign of it for 3 s; after 10 s it is lost"))
+            }
+        }
+    }
 }
 
 impl<'a> Follower<'a> {
@@ -169,6 +194,7 @@ impl<'a> Follower<'a> {
             unstored: None,
             end: None,
             lost: None,
+            told: None,
         };
         let seconds = SecondsOfParts::of(members.len());
         let parts = members.into_iter().map(part).collect();
@@ -179,41 +205,35 @@ impl<'a> Follower<'a> {
     fn follow(
         mut self,
         commands: &UserCommands,
-        on_second: &mut dyn FnMut(&SentSecond),
+        tell: &mut dyn FnMut(LoadNews),
         flag: &StopFlag,
     ) -> Result<SentLoad, RunFailure> {
         while self.parts.iter().any(|part| part.end.is_none() && part.lost.is_none()) {
-            self.hear_posts()?;
+            self.hear_posts(tell)?;
             self.look();
-            commands.take().into_iter().for_each(|command| self.command(&command));
-            self.tell(on_second);
+            commands.take().into_iter().for_each(|command| self.command(&command, tell));
+            self.tell_parts(tell);
+            self.tell_seconds(tell);
             let wanted = if flag.cuts_off() { 2 } else { u8::from(flag.is_stopped() || self.has_lost_too_much()) };
             if wanted > self.told_to_stop {
                 self.told_to_stop = wanted;
                 self.crew.stop(self.load, &self.names, wanted > 1);
             }
         }
-        self.hear_posts()?;
-        self.tell(on_second);
-        for part in &self.parts {
-            let (name, shard) = (&part.member.name, part.member.shard);
-            match (&part.end, &part.lost) {
-                (Some(PartEnd::Failed(why)), _) => complain(&format!("agent {name}, part {shard}: {why}")),
-                (None, Some(why)) => complain(&format!("agent {name} is lost, and part {shard} with it: {why}")),
-                _ => {}
-            }
-        }
+        self.hear_posts(tell)?;
+        self.tell_parts(tell);
+        self.tell_seconds(tell);
         // A load that was given up while its records are stored.
         self.crew.stop(self.load, &self.names, true);
         self.records()
     }
 
     /// Has all change their users.
-    fn command(&self, command: &UserCommand) {
+    fn command(&self, command: &UserCommand, tell: &mut dyn FnMut(LoadNews)) {
         let of_part = |part: &FollowedPart| command.clone().for_part(part.member.shard);
         let commands: Vec<Option<UserCommand>> = match self.parts.iter().map(of_part).collect() {
             Ok(commands) => commands,
-            Err(error) => return complain(&format!("not done: {error}")),
+            Err(error) => return tell(LoadNews::Note(format!("not done: {error}"))),
         };
         let (names, commands): (Vec<String>, Vec<UserCommand>) =
             self.names.iter().cloned().zip(commands).filter_map(|(name, command)| Some((name, command?))).unzip();
@@ -222,19 +242,19 @@ impl<'a> Follower<'a> {
             serde_json::to_vec(&Question::Command { load, command }).unwrap_or_default()
         };
         for error in self.crew.fleet.call(&names, &question, SIGN).into_iter().filter_map(Result::err) {
-            complain(&format!("not done everywhere: {error}"));
+            tell(LoadNews::Note(format!("not done everywhere: {error}")));
         }
     }
 
     /// What agents have posted until now; waits a moment for the first.
-    fn hear_posts(&mut self) -> Result<(), RunFailure> {
+    fn hear_posts(&mut self, tell: &mut dyn FnMut(LoadNews)) -> Result<(), RunFailure> {
         let mut wait = LOOK;
         loop {
             let post = match self.posts.next(wait) {
                 Ok(None) => return Ok(()),
                 Ok(Some(post)) => post,
                 Err(error) => {
-                    self.say_trouble(error.to_string());
+                    self.say_trouble(error.to_string(), tell);
                     std::thread::sleep(LOOK);
                     return Ok(());
                 }
@@ -255,9 +275,9 @@ impl<'a> Follower<'a> {
         }
     }
 
-    fn say_trouble(&mut self, why: String) {
+    fn say_trouble(&mut self, why: String, tell: &mut dyn FnMut(LoadNews)) {
         if self.trouble.is_none() {
-            complain(&format!("{why}; it is tried again"));
+            tell(LoadNews::Note(format!("{why}; it is tried again")));
             self.trouble = Some((why, Instant::now()));
         }
     }
@@ -305,8 +325,21 @@ impl<'a> Follower<'a> {
         lost as f64 > self.crew.lost_at_most * self.parts.len() as f64
     }
 
+    /// What has become of parts since that was told.
+    fn tell_parts(&mut self, tell: &mut dyn FnMut(LoadNews)) {
+        for part in &mut self.parts {
+            let state = part.in_words();
+            if state != part.told {
+                let (name, shard) = (&part.member.name, part.member.shard);
+                let again = || format!("agent {name} is there again, with part {shard}");
+                tell(LoadNews::Note(state.clone().unwrap_or_else(again)));
+                part.told = state;
+            }
+        }
+    }
+
     /// Seconds that are whole.
-    fn tell(&mut self, on_second: &mut dyn FnMut(&SentSecond)) {
+    fn tell_seconds(&mut self, tell: &mut dyn FnMut(LoadNews)) {
         while let Some(SecondOfAll { window, busiest, parts: told }) = self.seconds.next() {
             let agent = |(part, told): (&FollowedPart, &Option<super::order::PostedSecond>)| AgentSecond {
                 name: part.member.name.clone(),
@@ -320,7 +353,7 @@ impl<'a> Follower<'a> {
                 lost: part.lost.clone(),
             };
             let agents = self.parts.iter().zip(&told).map(agent).collect();
-            on_second(&SentSecond { window, agents: Some((busiest, agents)) });
+            tell(LoadNews::Second(Box::new(SentSecond { window, agents: Some((busiest, agents)) })));
         }
     }
 
@@ -344,6 +377,6 @@ impl<'a> Follower<'a> {
         }
         let measured = sum.of_those_added().map_err(|error| RunFailure::AgentsFailed(error.to_string()))?;
         let report = measured.report().map_err(|error| RunFailure::AgentsFailed(error.to_string()))?;
-        Ok(SentLoad { report, parts })
+        Ok(SentLoad { report, agents: self.names, parts })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use clap::Args;
+use clap::{Arg, Args};
 
 use super::values::{share, size, time};
 
@@ -21,8 +21,14 @@ pub struct NatsArgs {
     pub insecure_nats: bool,
 }
 
+/// True if it says where a server is, and how to get there.
+fn is_of_server(arg: &Arg) -> bool {
+    arg.get_id().as_str().contains("nats")
+}
+
 /// Who computes the runs of a search.
 #[derive(Debug, Clone, Args)]
+#[command(mut_args(|arg| if is_of_server(&arg) { arg.hide_short_help(false) } else { arg }))]
 pub struct WorkersArgs {
     /// Have the runs computed by agents (lab agent) at the server of --nats, in place of this machine.
     #[arg(long, requires = "nats")]

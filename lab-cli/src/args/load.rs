@@ -40,9 +40,6 @@ pub struct LoadArgs {
         default_value_if("attach", ArgPredicate::IsPresent, "")
     )]
     pub url: String,
-    /// Follow a load that agents send and whose coordinator is gone: the name that it had said.
-    #[arg(long, help_heading = "Several machines", hide_short_help = true, value_name = "LOAD", requires = "nats", conflicts_with_all = ["url", "agents", "shard"])]
-    pub attach: Option<String>,
     /// Connections at once [default: 64; with -R as many as it takes].
     ///
     /// Without -R: users, each with a connection of its own and asking again as soon as it is answered; no more than -n. With -R: the
@@ -88,6 +85,9 @@ pub struct LoadArgs {
     pub allow_host: Vec<String>,
     #[command(flatten)]
     pub share: ShareArgs,
+    /// Follow a load that agents send and whose coordinator is gone, or collect it: the name that it had said.
+    #[arg(long, help_heading = "Several machines", hide_short_help = true, value_name = "LOAD", requires = "nats", conflicts_with_all = ["url", "agents", "shard"])]
+    pub attach: Option<String>,
     #[command(flatten)]
     pub results: ResultArgs,
 }

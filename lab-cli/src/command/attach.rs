@@ -37,7 +37,7 @@ pub fn attach(args: &LoadArgs, load: &str) -> CommandResult {
     let planned: Duration = plan.phases.iter().map(|phase| phase.duration).sum();
     let url = plan.target.url.clone();
     let flag = stop.fresh_flag();
-    let finished = run_load(&request, plan, |_, _| {}, &flag, || stop.is_asked()).map_err(unsent)?;
+    let finished = run_load(&request, plan, |event| _ = event.second(), &flag, || stop.is_asked()).map_err(unsent)?;
     let how = format!("{load}, begun by another coordinator");
     let reported = ReportedLoad { url: &url, how: &how, flat_out, percentiles: &args.results.percentiles };
     print_replay(&reported, &finished, planned, output, &stop)

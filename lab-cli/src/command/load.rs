@@ -14,7 +14,6 @@ mod watch;
 use std::time::Duration;
 
 use analysis::{arm_metrics, histograms, report::csv, text::scrubbed};
-use measure::Window;
 use senders::{RunError, RunOptions};
 use workloads::plan::Target;
 
@@ -32,7 +31,7 @@ use crate::{
     agents::sender,
     args::{self, Colours, LoadOutput, Output},
     exit::{CommandResult, End, Failure, complain},
-    run::{FinishedLoad, LoadFolder, LoadRequest, RunFailure, RunShare, StopSignal, run_load},
+    run::{FinishedLoad, LoadEvent, LoadFolder, LoadRequest, RunFailure, RunShare, StopSignal, run_load},
     screens::restore,
 };
 
@@ -118,15 +117,16 @@ fn send(
     let (mut silence, mut silent, mut pace) = (Silence::default(), false, Pace::of(asked::due_within(args)));
     let mut watchers = watch::Watchers::begin(args, request.experiment, colours, stop)?;
     let ending = flag.clone();
-    let mut on_second = |window: &Window| {
+    let mut seen = |event: LoadEvent<'_>| {
+        watchers.see(&event);
+        let LoadEvent::Second(window, _) = event else { return };
         if gives_up && silence.lasts(window) {
             silent = true;
             ending.stop_now();
         }
         pace.second(window.second, window.sent);
-        watchers.second(window);
     };
-    let finished = run_load(request, request.plan(target), |window, _| on_second(window), &flag, || stop.is_asked());
+    let finished = run_load(request, request.plan(target), &mut seen, &flag, || stop.is_asked());
     // Gives the terminal back before anything is printed.
     watchers.end();
     Ok(Sent { finished: finished.map_err(unsent)?, silent, pace })

@@ -25,7 +25,7 @@ use crate::{
     agents::sender,
     args::{self, By, Colours, StartArgs},
     exit::{CommandResult, Failure},
-    run::{LoadFolder, LoadRequest, RunShare, StopSignal, run_load},
+    run::{LoadEvent, LoadFolder, LoadRequest, RunShare, StopSignal, run_load},
     screens::restore,
 };
 
@@ -140,7 +140,8 @@ fn on_service(args: &args::ReplayArgs, url: &str) -> CommandResult {
     // Requests in flight are cut off by an interrupt.
     let stop = StopSignal::listen_and_cut(restore).map_err(Failure::because)?;
     let planned: Duration = plan.phases.iter().map(|phase| phase.duration).sum();
-    let finished = run_load(&request, plan, |_, _| {}, &stop.fresh_flag(), || stop.is_asked()).map_err(unsent)?;
+    let seen = |event: LoadEvent<'_>| _ = event.second();
+    let finished = run_load(&request, plan, seen, &stop.fresh_flag(), || stop.is_asked()).map_err(unsent)?;
     let how = format!(
         "{} sessions, {} requests, at {} times their speed",
         recording.sessions, recording.requests, args.speed

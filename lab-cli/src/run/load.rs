@@ -1,9 +1,6 @@
 //! A load on a service that is not the lab's, without an arm's target: one turn, recorded as that of an arm.
 
-use std::{
-    path::{Path, PathBuf},
-    time::SystemTime,
-};
+use std::path::{Path, PathBuf};
 
 use analysis::{
     arm_metrics,
@@ -31,7 +28,7 @@ use workloads::{
 };
 
 use super::{
-    Cpus, LoadSender, LoadToSend, RunFailure, SentLoad, SentSecond,
+    Cpus, LoadNews, LoadSender, LoadToSend, RunFailure, SentLoad, SentSecond,
     arm_recorder::ArmRecorder,
     arm_summary,
     environment::neighbours::{NeighbourWatch, ServiceProcesses},
@@ -40,7 +37,10 @@ use super::{
     part::{AgentParts, RunShare, beginning, facts},
     seconds::Seconds,
 };
-use crate::store::{folder::ResultsFolder, histograms::write as write_histograms, rfc3339, seconds_log::SecondsLog};
+use crate::{
+    exit::complain,
+    store::{folder::ResultsFolder, histograms::write as write_histograms, rfc3339, seconds_log::SecondsLog},
+};
 
 /// There is one repetition.
 const BLOCK: u32 = 1;
@@ -73,6 +73,28 @@ pub enum LoadFolder<'a> {
     Named,
     /// Here.
     At(&'a Path),
+}
+
+/// What happens in a load.
+#[derive(Debug)]
+pub enum LoadEvent<'a> {
+    /// A line for people.
+    Note(&'a str),
+    /// A second is over.
+    Second(&'a Window, &'a TimelineSecond),
+}
+
+impl<'a> LoadEvent<'a> {
+    /// The second that is over; a note goes to standard error.
+    pub fn second(self) -> Option<(&'a Window, &'a TimelineSecond)> {
+        match self {
+            Self::Second(window, second) => Some((window, second)),
+            Self::Note(text) => {
+                complain(text);
+                None
+            }
+        }
+    }
 }
 
 /// A load that is over.
@@ -121,14 +143,14 @@ pub fn context(objective: LatencyObjective, flat_out: bool) -> gates::Context {
     gates::Context { objective, flat_out, kernel_backlog_declared: true, ..gates::Context::default() }
 }
 
-/// Sends a plan, from its first request to its verdict. `on_second` sees each second as it ends.
+/// Sends a plan, from its first request to its verdict. `seen` sees what happens.
 ///
 /// # Errors
 /// What made it impossible.
 pub fn run_load(
     request: &LoadRequest<'_>,
     plan: LoadPlan,
-    mut on_second: impl FnMut(&Window, &TimelineSecond),
+    mut seen: impl FnMut(LoadEvent<'_>),
     flag: &StopFlag,
     partial: impl FnOnce() -> bool,
 ) -> Result<FinishedLoad, RunFailure> {
@@ -159,25 +181,36 @@ pub fn run_load(
     };
     let sent = request.sender.send(
         &to_send,
-        &mut |SentSecond { window, agents }| {
-            let events = recorder.on_second((window, agents.as_ref()), None, None, Vec::new());
+        &mut |news| {
+            let (window, events) = match news {
+                LoadNews::Note(text) => {
+                    seen(LoadEvent::Note(&text));
+                    (None, vec![LiveEvent::Note { text }])
+                }
+                LoadNews::Begins(at) => (None, vec![LiveEvent::LoadStarted { at: rfc3339(at) }]),
+                LoadNews::Second(second) => {
+                    let SentSecond { window, agents } = *second;
+                    let events = recorder.on_second((&window, agents.as_ref()), None, None, Vec::new());
+                    (Some(window), events)
+                }
+            };
             if let Some(saved) = &mut saved
-                && let Err(problem) = saved.second(window, &events)
+                && let Err(problem) = saved.add(window.as_ref(), &events)
             {
                 // The disk is full, say: what was written stays readable.
                 failure.get_or_insert(problem);
                 flag.stop();
             }
             for event in events {
-                if let LiveEvent::Second(second) = event {
-                    on_second(window, &second);
+                if let (Some(window), LiveEvent::Second(second)) = (&window, event) {
+                    seen(LoadEvent::Second(window, &second));
                     timeline.push(*second);
                 }
             }
         },
         flag,
     );
-    let SentLoad { report, parts } = match sent {
+    let SentLoad { report, agents, parts } = match sent {
         Ok(sent) => sent,
         Err(problem) => {
             // Nothing was sent, or nothing is known of it but its seconds.
@@ -210,12 +243,8 @@ pub fn run_load(
     let mut record = ArmRecord::of(&found, context, measures, &report, |_| request.in_parts);
     let digest = digest_of(&plan)?;
     record.part = request.share.map(|_| facts(digest.clone(), began));
-    let parts = AgentParts {
-        of: by_agents,
-        plan: digest.clone(),
-        model: arm_summary::model_of(&plan).cloned(),
-        records: parts,
-    };
+    let parts =
+        AgentParts { agents, plan: digest.clone(), model: arm_summary::model_of(&plan).cloned(), records: parts };
     if by_agents > 0 {
         let at = saved.as_ref().map_or(Path::new("the load"), |saved| saved.folder.path());
         let whole = parts.whole(&mut record, at, &timeline)?;
@@ -296,7 +325,6 @@ impl Saved {
         let mut folder = ResultsFolder::create(path, &experiment.name).map_err(RunFailure::of_new_folder)?;
         folder.event(&LiveEvent::RunStarted(shape(experiment, None, false)))?;
         folder.event(&ArmRecorder::started(arm, BLOCK))?;
-        folder.event(&LiveEvent::LoadStarted { at: rfc3339(SystemTime::now()) })?;
         let times = SecondsLog::create(folder.path(), &arm.label, BLOCK)?;
         let saved = Self { folder, times };
         saved.manifest(request, None)?;
@@ -318,8 +346,8 @@ impl Saved {
         Ok(self.folder.replace("manifest.json", &manifest)?)
     }
 
-    fn second(&mut self, window: &Window, events: &[LiveEvent]) -> Result<(), RunFailure> {
-        self.times.add(window)?;
+    fn add(&mut self, window: Option<&Window>, events: &[LiveEvent]) -> Result<(), RunFailure> {
+        window.map_or(Ok(()), |window| self.times.add(window))?;
         events.iter().try_for_each(|event| self.folder.event(event))?;
         Ok(())
     }

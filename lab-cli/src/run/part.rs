@@ -89,8 +89,8 @@ pub fn facts(plan: String, began: Option<PartStart>) -> PartFacts {
 /// Parts of an arm's users that agents have sent.
 #[derive(Debug)]
 pub struct AgentParts {
-    /// The number of parts, whether or not their records came.
-    pub of: u32,
+    /// Their names, in the order of parts, whether or not their records came.
+    pub agents: Vec<String>,
     /// The digest of the whole plan.
     pub plan: String,
     /// The model that users walk, if they have one.
@@ -106,10 +106,11 @@ impl AgentParts {
         folder: &Path,
         seconds: &[TimelineSecond],
     ) -> Result<WholeArm, FolderError> {
-        (record.measured, record.parts) = (None, self.of);
+        let of = u32::try_from(self.agents.len()).unwrap_or(u32::MAX);
+        (record.measured, record.parts) = (None, of);
+        record.agents.clone_from(&self.agents);
         let found = |shard: Shard| self.records.iter().find(|part| part.seen.part == Some(shard)).cloned();
-        let parts =
-            (1..=self.of).filter_map(|number| Shard::new(number, self.of)).map(|shard| Ok((shard, found(shard))));
+        let parts = (1..=of).filter_map(|number| Shard::new(number, of)).map(|shard| Ok((shard, found(shard))));
         whole_arm(folder, (record, parts), (Some(&self.plan), env!("CARGO_PKG_VERSION")), self.model.as_ref(), seconds)
     }
 

@@ -1,6 +1,6 @@
 //! Who sends the load of a run: this process, or agents on other machines.
 
-use std::{fmt, net::SocketAddr};
+use std::{fmt, net::SocketAddr, time::SystemTime};
 
 use analysis::{
     live::{AgentSecond, GeneratorSecond},
@@ -40,24 +40,37 @@ pub struct SentSecond {
     pub agents: Option<(GeneratorSecond, Vec<AgentSecond>)>,
 }
 
+/// News of a load that is sent.
+#[derive(Debug)]
+pub enum LoadNews {
+    /// A line for people.
+    Note(String),
+    /// It begins, with second 0 of its timeline.
+    Begins(SystemTime),
+    /// A second is over.
+    Second(Box<SentSecond>),
+}
+
 /// A load that was sent.
 #[derive(Debug)]
 pub struct SentLoad {
     pub report: Report,
-    /// The records of agents' parts, where agents sent it.
+    /// The names of agents, in the order of their parts, where agents sent it.
+    pub agents: Vec<String>,
+    /// The records of their parts, as far as they came.
     pub parts: Vec<ArmRecord>,
 }
 
 /// Whoever sends loads.
 pub trait LoadSender: fmt::Debug + Send + Sync {
-    /// Sends a load, from its first request to its last answer. `on_second` sees each second as it ends.
+    /// Sends a load, from its first request to its last answer. `tell` hears of each second as it ends.
     ///
     /// # Errors
     /// Nothing was sent, or nothing is known of it.
     fn send(
         &self,
         load: &LoadToSend<'_>,
-        on_second: &mut dyn FnMut(&SentSecond),
+        tell: &mut dyn FnMut(LoadNews),
         flag: &StopFlag,
     ) -> Result<SentLoad, RunFailure>;
 
@@ -90,11 +103,12 @@ impl LoadSender for ThisProcess {
     fn send(
         &self,
         load: &LoadToSend<'_>,
-        on_second: &mut dyn FnMut(&SentSecond),
+        tell: &mut dyn FnMut(LoadNews),
         flag: &StopFlag,
     ) -> Result<SentLoad, RunFailure> {
-        let seen = |window| on_second(&SentSecond { window, agents: None });
+        tell(LoadNews::Begins(SystemTime::now()));
+        let seen = |window| tell(LoadNews::Second(Box::new(SentSecond { window, agents: None })));
         let report = senders::run(load.plan, load.options, seen, flag)?;
-        Ok(SentLoad { report, parts: Vec::new() })
+        Ok(SentLoad { report, agents: Vec::new(), parts: Vec::new() })
     }
 }

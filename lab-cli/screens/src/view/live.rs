@@ -5,6 +5,7 @@ use ratatui::prelude::*;
 use super::{form, widgets::hints};
 use crate::{Palette, app::Replay, panel::Panel, state::State};
 
+mod agents;
 mod arms;
 mod charts;
 mod front_doors;
@@ -26,7 +27,7 @@ const WIDE: u16 = 110;
 const BROAD: u16 = 160;
 /// The height from which a front door has all of its lines.
 const LOW: u16 = 22;
-/// Lines of a front door that stands beside all else.
+/// Lines of a front door, and of agents, that stand beside all else.
 const MOST_AT_DOOR: u16 = 8;
 
 /// Returns the line below it.
@@ -105,9 +106,11 @@ fn places(area: Rect, state: &State) -> Places {
 fn panels(body: Rect, height: u16, state: &State) -> Vec<(Panel, Rect)> {
     let at_door = front_doors::lines(state).min(MOST_AT_DOOR);
     let (tall, has_door) = (height >= TALL, at_door > 0);
-    let [charts, door, lower, more] = Layout::vertical([
+    let of_agents = agents::lines(state).min(MOST_AT_DOOR);
+    let [charts, door, senders, lower, more] = Layout::vertical([
         Constraint::Fill(3),
         Constraint::Length(if tall { at_door } else { 0 }),
+        Constraint::Length(if tall { of_agents } else { 0 }),
         if !tall && has_door && height >= LOW { Constraint::Length(at_door) } else { Constraint::Fill(2) },
         Constraint::Fill(u16::from(height >= HIGH)),
     ])
@@ -118,7 +121,11 @@ fn panels(body: Rect, height: u16, state: &State) -> Vec<(Panel, Rect)> {
     };
     let plots = [Panel::Rates, Panel::Times, Panel::Users];
     let mut found = beside(charts, if body.width >= BROAD { &plots } else { &plots[..2] });
-    let front = if !tall && has_door { Panel::Doors } else { Panel::Stages };
+    let front = match tall {
+        false if has_door => Panel::Doors,
+        false if of_agents > 0 => Panel::Agents,
+        _ => Panel::Stages,
+    };
     if body.width >= WIDE {
         let [left, right] = Layout::horizontal([Constraint::Fill(2), Constraint::Fill(3)]).spacing(1).areas(lower);
         found.extend([(Panel::Outcomes, left), (front, right)]);
@@ -128,7 +135,7 @@ fn panels(body: Rect, height: u16, state: &State) -> Vec<(Panel, Rect)> {
     } else {
         found.push((front, lower));
     }
-    found.push((Panel::Doors, door));
+    found.extend([(Panel::Doors, door), (Panel::Agents, senders)]);
     found.extend(beside(more, &[Panel::Groups, Panel::Arms]));
     found.retain(|(_, place)| place.height > 0);
     found
@@ -151,6 +158,7 @@ fn draw_panel(frame: &mut Frame<'_>, area: Rect, panel: Panel, state: &State, pa
         Panel::Arms => arms::draw,
         Panel::Log => log::draw,
         Panel::Doors => front_doors::draw,
+        Panel::Agents => agents::draw,
     };
     draw(frame, area, state, palette);
 }
@@ -168,7 +176,11 @@ fn hint(state: &State, width: u16, palette: Palette) -> Line<'static> {
             Line::styled(format!("FROZEN at {seen} s: the run goes on. left right: look   p: go on"), palette.warn())
         }
         _ => {
-            let panels = if front_doors::lines(state) > 0 { "1-9" } else { "1-8" };
+            let panels = match (front_doors::lines(state) > 0, agents::lines(state) > 0) {
+                (_, true) => "0-9",
+                (true, false) => "1-9",
+                (false, false) => "1-8",
+            };
             let changes = if state.is_virtual() { "" } else { CHANGES };
             hints(&format!("p: freeze; {panels}: panel; {changes}q: stop; ?: help"), width, palette)
         }

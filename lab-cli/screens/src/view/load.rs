@@ -2,11 +2,14 @@
 
 use analysis::{
     series::value::Value,
-    text::{rate, scrubbed, time, volume},
+    text::{rate, scrubbed, time, volume, wrapped},
 };
 use ratatui::{prelude::*, widgets::*};
 
-use super::widgets::{bar, fitted, hints, pane};
+use super::{
+    agents,
+    widgets::{bar, fitted, hints, pane},
+};
 use crate::{Palette, load::LoadProgress};
 
 /// Percentiles that are shown where no others were asked for.
@@ -14,13 +17,15 @@ const PERCENTILES: [f64; 6] = [50.0, 75.0, 90.0, 95.0, 99.0, 99.9];
 
 /// Returns the line below it.
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, progress: &LoadProgress, palette: Palette) -> Line<'static> {
-    let chart = if area.height >= 30 { 7 } else { 4 };
-    let rows = [1, 1, 8, chart].map(Constraint::Length).into_iter().chain([Constraint::Fill(1)]);
-    let [head, gauge, counts, over_time, lower] = Layout::vertical(rows).areas(area);
+    let tall = area.height >= 30;
+    let rows = [1, 1, agent_rows(progress, area.width, tall), 8, if tall { 7 } else { 4 }].map(Constraint::Length);
+    let rows = rows.into_iter().chain([Constraint::Fill(1)]);
+    let [head, gauge, senders, counts, over_time, lower] = Layout::vertical(rows).areas(area);
     let shape = &progress.shape;
     let url = Span::styled(format!(" {} ", scrubbed(&shape.url)), palette.title());
     frame.render_widget(Line::from(vec![url, Span::raw(format!(" {}", shape.how))]), head);
     draw_gauge(frame, gauge, progress, palette);
+    draw_agents(frame, senders, progress, palette);
     let [now, all, replies] =
         Layout::horizontal([Constraint::Length(26), Constraint::Length(28), Constraint::Fill(1)]).areas(counts);
     figures(frame, now, "last second", last_second(progress), palette);
@@ -48,6 +53,38 @@ fn draw_gauge(frame: &mut Frame<'_>, area: Rect, progress: &LoadProgress, palett
     };
     let gauge = Gauge::default().gauge_style(palette.admitted()).ratio(share.clamp(0.0, 1.0)).label(label);
     frame.render_widget(gauge, area);
+}
+
+/// Rows of agents that stand beside all else, with their heads; and of what is said of them.
+const MOST_AGENTS: u16 = 7;
+const MOST_NOTE: usize = 2;
+
+/// Rows for agents and what is said of them; 0: there are none.
+fn agent_rows(progress: &LoadProgress, width: u16, tall: bool) -> u16 {
+    let note = u16::try_from(note(progress, width).len()).unwrap_or(u16::MAX);
+    let agents = u16::try_from(progress.agents.len()).unwrap_or(u16::MAX);
+    match agents {
+        0 => note,
+        agents if tall => agents.saturating_add(1).min(MOST_AGENTS) + note,
+        _ => 1 + note,
+    }
+}
+
+fn note(progress: &LoadProgress, width: u16) -> Vec<Line<'static>> {
+    let rows = wrapped(&progress.note, usize::from(width).saturating_sub(2));
+    rows.into_iter().filter(|row| !row.is_empty()).take(MOST_NOTE).map(|row| Line::raw(format!(" {row}"))).collect()
+}
+
+fn draw_agents(frame: &mut Frame<'_>, area: Rect, progress: &LoadProgress, palette: Palette) {
+    let shown = progress.last.as_ref().and_then(|last| last.p99_ms.or(last.p50_ms));
+    let note = note(progress, area.width);
+    let room = usize::from(area.height).saturating_sub(note.len());
+    let mut lines = match progress.agents.is_empty() {
+        true => Vec::new(),
+        false => agents::rows(&progress.agents, (room, area.width), shown, palette),
+    };
+    lines.extend(note);
+    frame.render_widget(Paragraph::new(lines), area);
 }
 
 /// Name, value, and whether that is bad.

@@ -34,7 +34,10 @@ use super::{
 use crate::{
     args::{LoadArgs, LoadOutput, Output},
     exit::{CommandResult, End, Failure, complain},
-    run::{CarryOver, Door, FinishedLoad, LoadFolder, LoadRequest, StopSignal, ThisProcess, load_context, run_load},
+    run::{
+        CarryOver, Door, FinishedLoad, LoadEvent, LoadFolder, LoadRequest, StopSignal, ThisProcess, load_context,
+        run_load,
+    },
     screens::restore,
 };
 
@@ -197,12 +200,12 @@ impl Finder<'_> {
         let mut trial = Trial::of(rate, &self.objective, least);
         let flag = self.stop.fresh_flag();
         let ending = flag.clone();
-        let on_second = |window: &measure::Window, _: &_| {
-            if trial.takes(window) {
+        let seen = |event: LoadEvent<'_>| {
+            if event.second().is_some_and(|(window, _)| trial.takes(window)) {
                 ending.stop_now();
             }
         };
-        let finished = run_load(&request, request.plan(self.target.clone()), on_second, &flag, || true)?;
+        let finished = run_load(&request, request.plan(self.target.clone()), seen, &flag, || true)?;
         trial.ends();
         // A late request makes a response time longer: what is met in spite of that is met.
         let unsound =
@@ -238,10 +241,9 @@ impl Finder<'_> {
             sender: &ThisProcess,
         };
         let mut trial = Trial::of(rate, &self.objective, most);
-        let on_second = |window: &measure::Window, _: &_| _ = trial.takes(window);
+        let seen = |event: LoadEvent<'_>| _ = event.second().is_some_and(|(window, _)| trial.takes(window));
         let flag = self.stop.fresh_flag();
-        let finished =
-            run_load(&request, request.plan(self.target.clone()), on_second, &flag, || self.stop.is_asked())?;
+        let finished = run_load(&request, request.plan(self.target.clone()), seen, &flag, || self.stop.is_asked())?;
         trial.is_a_whole_run(&finished.summary);
         complain(&format!("confirmation: {}", trial.in_words(&self.objective)));
         Ok((finished, trial))

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use experiment::Experiment;
-use measure::Window;
 
 use super::{
     super::terminal::{has_view, palette},
@@ -12,8 +11,8 @@ use super::{
 };
 use crate::{
     args::{Colours, LoadArgs, LoadOutput},
-    exit::Failure,
-    run::StopSignal,
+    exit::{Failure, complain},
+    run::{LoadEvent, StopSignal},
     screens::{LoadShape, Screen, ScreenMessage},
 };
 
@@ -50,12 +49,20 @@ impl Watchers {
         Ok(Self { screen: Some(screen.map_err(Failure::because)?), exporter })
     }
 
-    pub(super) fn second(&mut self, window: &Window) {
-        if let Some(teller) = self.screen.as_ref().and_then(Screen::teller) {
-            // Without its view the load goes on.
-            let _ = teller.tell(ScreenMessage::Window(Box::new(window.clone())));
+    pub(super) fn see(&mut self, event: &LoadEvent<'_>) {
+        // Without its view the load goes on.
+        let tell = |message| self.screen.as_ref().and_then(Screen::teller).is_some_and(|teller| teller.tell(message));
+        match event {
+            LoadEvent::Note(text) => {
+                if !tell(ScreenMessage::LoadNote((*text).to_owned())) {
+                    complain(text);
+                }
+            }
+            LoadEvent::Second(window, second) => {
+                let _ = tell(ScreenMessage::Window(Box::new((*window).clone()), second.agents.clone()));
+                self.exporter.iter().for_each(|exporter| exporter.second(window));
+            }
         }
-        self.exporter.iter().for_each(|exporter| exporter.second(window));
     }
 
     /// The load is over.

@@ -1,9 +1,6 @@
 //! One arm: a fresh target on a fresh copy of the mail, the load, both ledgers.
 
-use std::{
-    path::Path,
-    time::{Duration, SystemTime},
-};
+use std::{path::Path, time::Duration};
 
 use analysis::{
     judge::threshold,
@@ -39,7 +36,7 @@ use super::{
 };
 use crate::{
     run::{
-        Cpus, LoadSender, LoadToSend, RunFailure, SentLoad, SentSecond, Sinks, StopSignal,
+        Cpus, LoadNews, LoadSender, LoadToSend, RunFailure, SentLoad, SentSecond, Sinks, StopSignal,
         arm_recorder::{ArmRecorder, Ended, tell},
         arm_summary,
         environment::{host_noise::HostNoise, kernel::Counters, speed},
@@ -138,8 +135,6 @@ pub fn run(
     let numbered = shard.is_none() && sender.agents() == 0;
     let options = RunOptions { numbered, second_times: true, commands, begins, ..options };
     recording.site.load_begins();
-    let started = LiveEvent::LoadStarted { at: rfc3339(SystemTime::now()) };
-    tell(&started, recording.folder, recording.sinks)?;
     let to_send = LoadToSend {
         experiment,
         arm: number,
@@ -149,12 +144,11 @@ pub fn run(
         flat_out: false,
         in_parts: turn.in_parts,
     };
-    let SentLoad { report, parts } = sender.send(&to_send, &mut |second| recording.second(second), &flag)?;
+    let SentLoad { report, agents, parts } = sender.send(&to_send, &mut |news| recording.hear(news), &flag)?;
     let digest = digest_of(&plan)?;
     let part = shard.map(|_| facts(digest.clone(), began));
-    let of = sender.agents();
-    let sent = (of > 0).then_some(AgentParts {
-        of,
+    let sent = (sender.agents() > 0).then_some(AgentParts {
+        agents,
         plan: digest,
         model: arm_summary::model_of(&plan).cloned(),
         records: parts,
@@ -291,6 +285,21 @@ impl EarlyEnd<'_> {
 }
 
 impl Recording<'_> {
+    fn hear(&mut self, news: LoadNews) {
+        match news {
+            LoadNews::Note(text) => self.tell(&LiveEvent::Note { text }),
+            LoadNews::Begins(at) => self.tell(&LiveEvent::LoadStarted { at: rfc3339(at) }),
+            LoadNews::Second(second) => self.second(&second),
+        }
+    }
+
+    /// Tells it. A full disk must not cost what was measured so far: the arm ends, and the failure is told after it.
+    fn tell(&mut self, event: &LiveEvent) {
+        if let Err(failure) = tell(event, self.folder, self.sinks) {
+            self.cut.fail(failure);
+        }
+    }
+
     fn second(&mut self, SentSecond { window, agents }: &SentSecond) {
         let happened = self.happened(u32::try_from(window.second).unwrap_or(u32::MAX));
         self.touches.extend(happened.iter().filter_map(LiveEvent::touched));
@@ -306,10 +315,7 @@ impl Recording<'_> {
             if let LiveEvent::Second(second) = event {
                 self.timeline.push((**second).clone());
             }
-            // A full disk must not cost what was measured so far: the arm ends, and the failure is told after it.
-            if let Err(failure) = tell(event, self.folder, self.sinks) {
-                self.cut.fail(failure);
-            }
+            self.tell(event);
         }
     }
 

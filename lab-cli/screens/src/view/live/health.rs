@@ -3,7 +3,7 @@
 use analysis::{judge::gates::limits, live::TimelineSecond, text};
 use ratatui::prelude::*;
 
-use super::super::widgets::both_ends;
+use super::super::{agents, widgets::both_ends};
 use crate::{
     Palette,
     state::{Running, State},
@@ -62,11 +62,10 @@ fn so_far(running: &Running) -> Vec<String> {
         ("GAP", seconds(&has_gap)),
         ("no word from the service", seconds(&|second| second.target.is_none())),
     ];
-    let mut words: Vec<String> = found
-        .iter()
-        .filter(|(_, seconds)| *seconds > 0)
-        .map(|(what, seconds)| format!("{what} in {seconds} s"))
-        .collect();
+    let mut words: Vec<String> = agents::loss(running.agents()).into_iter().collect();
+    let found =
+        found.iter().filter(|(_, seconds)| *seconds > 0).map(|(what, seconds)| format!("{what} in {seconds} s"));
+    words.extend(found);
     words.extend((!running.marks.is_empty()).then(|| TOUCHED.to_owned()));
     words
 }
@@ -75,11 +74,13 @@ fn is_busy(second: &TimelineSecond) -> bool {
     second.generator.cpu > limits::CPU
 }
 
-/// Lateness of the generator, as far as a second can tell what the gates judge of a phase: lag is no small part of its
-/// response times.
 fn is_late(second: &TimelineSecond) -> bool {
-    let (lag, shown) = (second.generator.send_lag_p99_ms, second.p99_ms.or(second.p90_ms).or(second.p50_ms));
-    shown.is_some_and(|shown| lag > limits::MOVED_MS.1 && lag > limits::MOVED.1 * shown)
+    agents::is_late(second.generator.send_lag_p99_ms, shown_time(second))
+}
+
+/// The response time that lag is held against.
+pub(super) fn shown_time(second: &TimelineSecond) -> Option<f64> {
+    second.p99_ms.or(second.p90_ms).or(second.p50_ms)
 }
 
 /// A tenth of it.
