@@ -18,7 +18,7 @@ use workloads::StopFlag;
 
 use super::{
     clock::{ClockOffset, ClockReading},
-    order::{AgentAnswer, Beginning, LoadDescription, LoadOrder, Member, Question},
+    order::{AgentAnswer, Beginning, LoadDescription, LoadOrder, LoadStage, Member, Question},
 };
 use crate::{
     args,
@@ -34,8 +34,6 @@ const UNTIL_READY: Duration = Duration::from_secs(30);
 const ANSWER: Duration = Duration::from_secs(5);
 /// Questions that a clock is told by.
 const READINGS: usize = 40;
-/// From the orders to begin until the beginning.
-const LEAD: Duration = Duration::from_secs(2);
 
 /// Agents that send loads for this coordinator.
 #[derive(Debug)]
@@ -51,8 +49,47 @@ pub struct AgentCrew {
     pub(super) attach: Option<String>,
     began: Instant,
     loads: AtomicU32,
+    /// Loads that were sent, and that nobody has said to keep.
+    pub(super) sent: Mutex<Vec<String>>,
     /// Those of the last load.
     pub(super) members: Mutex<Vec<Member>>,
+}
+
+/// Agents at a server, by name.
+#[derive(Debug, Default)]
+struct AgentsThere {
+    free: Vec<String>,
+    busy: Vec<String>,
+    /// They give no answer.
+    silent: Vec<String>,
+    /// Of other versions.
+    others: Vec<AgentNote>,
+}
+
+impl AgentsThere {
+    fn in_words(&self) -> String {
+        let all = [("only these are free", &self.free), ("busy", &self.busy), ("silent", &self.silent)];
+        let mut parts: Vec<String> = all
+            .into_iter()
+            .filter(|(_, names)| !names.is_empty())
+            .map(|(what, names)| format!("{what}: {}", names.join(", ")))
+            .collect();
+        if !self.others.is_empty() {
+            let named: Vec<String> =
+                self.others.iter().map(|agent| format!("{} (lab {})", agent.name, agent.program)).collect();
+            let what = format!("of other versions, or with other policies than lab {}", args::VERSION);
+            parts.push(format!("{what}: {}", named.join(", ")));
+        }
+        if parts.is_empty() { "none is there".to_owned() } else { parts.join("; ") }
+    }
+}
+
+/// A moment by two clocks of the coordinator.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CrewMoment {
+    /// Since it began.
+    ours: Duration,
+    pub(super) wall: SystemTime,
 }
 
 impl AgentCrew {
@@ -70,6 +107,7 @@ impl AgentCrew {
             attach: None,
             began: Instant::now(),
             loads: AtomicU32::new(0),
+            sent: Mutex::default(),
             members: Mutex::default(),
         })
     }
@@ -104,27 +142,29 @@ impl AgentCrew {
         format!("{experiment}-{at:x}-{}-{number}", std::process::id())
     }
 
-    /// The names of as many as were asked for, once they are there: the first ones by name.
+    /// The names of as many as were asked for, once they are there and free: the first ones by name.
     pub(super) fn choose(&self, flag: &StopFlag, tell: &mut dyn FnMut(LoadNews)) -> Result<Vec<String>, RunFailure> {
-        let ours = version();
-        let (until, mut told) = (Instant::now() + UNTIL_THERE, false);
+        let (until, wanted) = (Instant::now() + UNTIL_THERE, self.wanted as usize);
+        let mut told = false;
         loop {
-            let (fit, others): (Vec<AgentNote>, _) =
-                self.fleet.agents().into_iter().partition(|agent| agent.version == ours);
-            if fit.len() >= self.wanted as usize {
-                return Ok(fit.into_iter().take(self.wanted as usize).map(|agent| agent.name).collect());
+            let there = self.there()?;
+            if there.free.len() >= wanted {
+                return Ok(there.free.into_iter().take(wanted).collect());
             }
             if flag.is_stopped() {
                 return Err(RunFailure::Interrupted);
             }
             if Instant::now() > until {
-                return Err(self.too_few(&fit, &others));
+                let why = format!("--agents {wanted}: {}; start lab agent --nats {}", there.in_words(), self.nats);
+                // What was sent before was no bad usage.
+                let is_first = self.loads.load(Ordering::Relaxed) == 0;
+                return Err(if is_first { RunFailure::Agents(why) } else { RunFailure::AgentsFailed(why) });
             }
             if !told {
                 told = true;
-                let (there, wanted) = (fit.len(), counted(self.wanted as usize, "agent"));
+                let (free, wanted) = (there.free.len(), counted(wanted, "agent"));
                 tell(LoadNews::Note(format!(
-                    "{there} of {wanted} are there: waiting for the others (lab agent --nats {})",
+                    "{free} of {wanted} are there: waiting for the others (lab agent --nats {})",
                     self.nats
                 )));
             }
@@ -132,23 +172,23 @@ impl AgentCrew {
         }
     }
 
-    fn too_few(&self, fit: &[AgentNote], others: &[AgentNote]) -> RunFailure {
-        let named = |agents: &[AgentNote], with: fn(&AgentNote) -> String| {
-            agents.iter().map(with).collect::<Vec<_>>().join(", ")
-        };
-        let there = match fit {
-            [] => "none is there".to_owned(),
-            fit => format!("there are only {}: {}", fit.len(), named(fit, |agent| agent.name.clone())),
-        };
-        let other = match others {
-            [] => String::new(),
-            others => {
-                let named = named(others, |agent| format!("{} (lab {})", agent.name, agent.program));
-                format!("; of other versions, or with other policies than lab {}: {named}", args::VERSION)
+    fn there(&self) -> Result<AgentsThere, RunFailure> {
+        let ours = version();
+        let (fit, others): (Vec<AgentNote>, Vec<AgentNote>) =
+            self.fleet.agents().into_iter().partition(|agent| agent.version == ours);
+        let names: Vec<String> = fit.into_iter().map(|agent| agent.name).collect();
+        let hello = serde_json::to_vec(&Question::Hello { load: None })?;
+        let answers = self.fleet.call(&names, &|_| hello.clone(), ANSWER);
+        let mut there = AgentsThere { others, ..AgentsThere::default() };
+        for (name, answer) in names.into_iter().zip(answers) {
+            let told = answer.ok().and_then(|answer| serde_json::from_slice::<AgentAnswer>(&answer.bytes).ok());
+            match told.map(|told| told.load.filter(|state| state.stage < LoadStage::Done)) {
+                None => there.silent.push(name),
+                Some(None) => there.free.push(name),
+                Some(Some(state)) => there.busy.push(format!("{name} (with {})", state.load)),
             }
-        };
-        let wanted = self.wanted;
-        RunFailure::Agents(format!("--agents {wanted}: {there}{other}; start lab agent --nats {} elsewhere", self.nats))
+        }
+        Ok(there)
     }
 
     /// The clocks of agents, each by the shortest of forty round trips.
@@ -186,28 +226,30 @@ impl AgentCrew {
         self.all(names, &question, UNTIL_READY)
     }
 
-    /// Tells all when to begin, each by its own clock; returns that moment.
+    /// A moment so far ahead.
+    pub(super) fn moment(&self, lead: Duration) -> CrewMoment {
+        CrewMoment { ours: self.began.elapsed() + lead, wall: SystemTime::now() + lead }
+    }
+
+    /// Tells all when to begin, each by its own clock.
     pub(super) fn begin(
         &self,
         load: &str,
-        members: &[Member],
-        clocks: &[ClockOffset],
-    ) -> Result<SystemTime, RunFailure> {
-        let at = self.began.elapsed() + LEAD;
-        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default() + LEAD;
+        (names, clocks): (&[String], &[ClockOffset]),
+        at: CrewMoment,
+    ) -> Result<(), RunFailure> {
+        let wall = at.wall.duration_since(UNIX_EPOCH).unwrap_or_default();
         let begins = |number: usize| {
             let start = PartStart {
                 unix_us: u64::try_from(wall.as_micros()).unwrap_or(u64::MAX),
                 error_us: u64::try_from(clocks[number].error.as_micros() + 1).ok(),
                 // Clocks that were compared by messages are not one, even on one machine.
-                kernel: sha256::of(format!("{} {}", boot(), members[number].name).as_bytes()),
+                kernel: sha256::of(format!("{} {}", boot(), names[number]).as_bytes()),
             };
-            let begins = Beginning { load: load.to_owned(), at_ns: clocks[number].theirs(at), start };
+            let begins = Beginning { load: load.to_owned(), at_ns: clocks[number].theirs(at.ours), start };
             serde_json::to_vec(&Question::Begin(begins)).unwrap_or_default()
         };
-        let names: Vec<String> = members.iter().map(|member| member.name.clone()).collect();
-        self.all(&names, &begins, LEAD)?;
-        Ok(UNIX_EPOCH + wall)
+        self.all(names, &begins, ANSWER)
     }
 
     /// Asks all something that none may refuse.

@@ -1,5 +1,7 @@
 //! What coordinator and agents say to each other of a load.
 
+use std::time::SystemTime;
+
 use analysis::record::{ArmRecord, PartStart};
 use experiment::Experiment;
 use measure::{Shard, Window};
@@ -131,6 +133,8 @@ pub struct LoadDescription {
     /// The whole plan, without what must not be written down.
     pub plan: LoadPlan,
     pub members: Vec<Member>,
+    /// By the clock of who had it begun.
+    pub begins: SystemTime,
     pub flat_out: bool,
     pub in_parts: bool,
     pub lost_at_most: f64,
@@ -138,6 +142,18 @@ pub struct LoadDescription {
 
 /// The name under which an agent posts the end of its part.
 pub const END: &str = "end";
+
+impl PartEnd {
+    /// The same, unless its counts cannot be.
+    pub fn believed(self) -> Self {
+        let Self::Record(record) = &self else { return self };
+        match record.arm(None, &[]) {
+            Ok((_, Some(_))) => self,
+            Ok((_, None)) => Self::Failed("its record has no figures".to_owned()),
+            Err(error) => Self::Failed(error.to_string()),
+        }
+    }
+}
 
 impl OrderedOptions {
     /// # Errors

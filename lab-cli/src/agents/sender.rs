@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     net::SocketAddr,
     sync::PoisonError,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use analysis::{live::AgentSecond, record::ArmRecord, text::counted, whole_arm::APPROXIMATIONS};
@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use workloads::{StopFlag, UserCommand, UserCommands, plan::LoadPlan};
 
 use super::{
+    clock::ClockOffset,
     crew::{AgentCrew, shard_of},
     host::LEASE,
     order::{AgentAnswer, END, LoadDescription, LoadOrder, LoadStage, Member, OrderedOptions, PartEnd, Question},
@@ -29,7 +30,9 @@ use crate::{
 const SIGN: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(100);
 /// An agent that was told to begin does within this time.
-const UNTIL_BEGUN: Duration = Duration::from_secs(15);
+const UNTIL_BEGUN: Duration = Duration::from_secs(10);
+/// From the orders to begin until the beginning, at least.
+const LEAD: Duration = Duration::from_secs(2);
 /// An agent that is not heard of for so long is told of.
 const SILENT: Duration = Duration::from_secs(3);
 /// A record that cannot be stored for so long is given up.
@@ -42,13 +45,18 @@ impl LoadSender for AgentCrew {
         tell: &mut dyn FnMut(LoadNews),
         flag: &StopFlag,
     ) -> Result<SentLoad, RunFailure> {
-        let (name, members) = match &self.attach {
-            Some(name) => (name.clone(), self.described(name)?.members),
+        let (name, members, begins) = match &self.attach {
+            Some(name) => {
+                let LoadDescription { members, begins, .. } = self.described(name)?;
+                (name.clone(), members, begins)
+            }
             None => self.begin_load(load, flag, tell)?,
         };
         self.set_members(&members);
         let board = self.fleet.board(&name)?;
-        Follower::new(self, &name, &board, members).follow(&load.options.commands, tell, flag)
+        let sent = Follower::new(self, &name, &board, members, begins).follow(&load.options.commands, tell, flag);
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner).push(name);
+        sent
     }
 
     fn agents(&self) -> u32 {
@@ -61,6 +69,13 @@ impl LoadSender for AgentCrew {
 
     fn listen(&self) -> Option<SocketAddr> {
         self.listen
+    }
+
+    fn kept(&self) {
+        for load in self.sent.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            // What a server does not do now, it does in a week.
+            let _ = self.fleet.board(&load).and_then(|board| board.clear());
+        }
     }
 
     fn facts(&self) -> Vec<(&'static str, Value)> {
@@ -76,7 +91,7 @@ impl AgentCrew {
         load: &LoadToSend<'_>,
         flag: &StopFlag,
         tell: &mut dyn FnMut(LoadNews),
-    ) -> Result<(String, Vec<Member>), RunFailure> {
+    ) -> Result<(String, Vec<Member>, SystemTime), RunFailure> {
         let refused = RunFailure::Agents;
         if load.plan.replays() && !self.send_recording {
             let why = "a recording may say what people did: agents get it with --send-recording";
@@ -111,7 +126,10 @@ impl AgentCrew {
                 clock_error_ms: clocks[number].error.as_secs_f64() * 1e3,
             };
             let members: Vec<Member> = names.iter().enumerate().map(member).collect();
+            let lead = load.options.begins.map_or(LEAD, |start| start.ahead().max(LEAD));
+            let at = self.moment(lead);
             let described = LoadDescription {
+                begins: at.wall,
                 experiment: experiment.clone(),
                 plan: concealed_of(&plan),
                 members: members.clone(),
@@ -120,20 +138,21 @@ impl AgentCrew {
                 lost_at_most: self.lost_at_most,
             };
             self.fleet.board(&name)?.describe(&serde_json::to_vec(&described)?)?;
-            let at = self.begin(&name, &members, &clocks)?;
-            Ok((members, at))
+            self.begin(&name, (&names, &clocks), at)?;
+            Ok((members, at.wall))
         });
-        let (members, at) = begun.inspect_err(|_| self.stop(&name, &names, true))?;
+        let (members, begins) = begun.inspect_err(|_| self.stop(&name, &names, true))?;
         let agents = counted(members.len(), "agent");
         let all: Vec<&str> = members.iter().take(8).map(|member| &*member.name).collect();
         let more = if members.len() > all.len() { ", ..." } else { "" };
         tell(LoadNews::Note(format!(
-            "{agents} ({}{more}) begin in 2 s; should this end before them: lab load --attach {name} --nats {}",
+            "{agents} ({}{more}) begin in {:.0} s; should this end before them: lab load --attach {name} --nats {}",
             all.join(", "),
+            begins.duration_since(SystemTime::now()).unwrap_or_default().as_secs_f64(),
             self.nats
         )));
-        tell(LoadNews::Begins(at));
-        Ok((name, members))
+        tell(LoadNews::Begins(begins));
+        Ok((name, members, begins))
     }
 }
 
@@ -146,7 +165,7 @@ struct Follower<'a> {
     names: Vec<String>,
     parts: Vec<FollowedPart>,
     seconds: SecondsOfParts,
-    since: Instant,
+    begins: SystemTime,
     /// How much of it was told to end: nothing, arrivals, all.
     told_to_stop: u8,
     /// The first time that records could not be stored, or the server did not answer.
@@ -156,6 +175,8 @@ struct Follower<'a> {
 /// An agent's part, as a coordinator sees it.
 struct FollowedPart {
     member: Member,
+    /// As the last answer tells it.
+    clock: ClockOffset,
     heard: Instant,
     stage: LoadStage,
     /// Since when its record cannot be stored.
@@ -183,11 +204,18 @@ impl FollowedPart {
 }
 
 impl<'a> Follower<'a> {
-    fn new(crew: &'a AgentCrew, load: &'a str, board: &'a LoadBoard<'a>, members: Vec<Member>) -> Self {
+    fn new(
+        crew: &'a AgentCrew,
+        load: &'a str,
+        board: &'a LoadBoard<'a>,
+        members: Vec<Member>,
+        begins: SystemTime,
+    ) -> Self {
         let names: Vec<String> = members.iter().map(|member| member.name.clone()).collect();
         let hello = Question::Hello { load: Some(load.to_owned()) };
         let contact = crew.fleet.keep_contact(&names, serde_json::to_vec(&hello).unwrap_or_default(), SIGN);
         let part = |member| FollowedPart {
+            clock: ClockOffset::default(),
             member,
             heard: Instant::now(),
             stage: LoadStage::Ready,
@@ -198,8 +226,8 @@ impl<'a> Follower<'a> {
         };
         let seconds = SecondsOfParts::of(members.len());
         let parts = members.into_iter().map(part).collect();
-        let (posts, since) = (board.posts(), Instant::now());
-        Self { crew, load, posts, contact, names, parts, seconds, since, told_to_stop: 0, trouble: None }
+        let posts = board.posts();
+        Self { crew, load, posts, contact, names, parts, seconds, begins, told_to_stop: 0, trouble: None }
     }
 
     fn follow(
@@ -266,7 +294,8 @@ impl<'a> Follower<'a> {
             let Some(number) = self.names.iter().position(|name| name == agent) else { continue };
             if what == END {
                 // What is no end is a part that is lost.
-                let end = serde_json::from_slice(&bytes).unwrap_or_else(|error| PartEnd::Failed(error.to_string()));
+                let end = serde_json::from_slice(&bytes)
+                    .map_or_else(|error| PartEnd::Failed(error.to_string()), PartEnd::believed);
                 self.parts[number].end = Some(end);
                 self.seconds.is_over(number, true);
             } else if let Ok(second) = serde_json::from_slice(&bytes) {
@@ -288,10 +317,11 @@ impl<'a> Follower<'a> {
             let answer = self.contact.last(number);
             let told = answer.and_then(|answer| {
                 let told: AgentAnswer = serde_json::from_slice(&answer.bytes).ok()?;
-                (answer.heard > part.heard).then_some((answer.heard, told))
+                (answer.heard > part.heard).then_some((answer, told))
             });
-            if let Some((heard, told)) = told {
-                part.heard = heard;
+            if let Some((answer, told)) = told {
+                part.heard = answer.heard;
+                part.clock = ClockOffset::of(self.crew.reading(&answer)).unwrap_or(part.clock);
                 part.lost = None;
                 match told.load.filter(|state| state.load == self.load) {
                     None => part.lost = Some("it was started again, and knows nothing of it".to_owned()),
@@ -302,7 +332,8 @@ impl<'a> Follower<'a> {
                     }
                 }
             }
-            if part.stage == LoadStage::Ready && self.since.elapsed() > UNTIL_BEGUN {
+            let late = self.begins.elapsed().unwrap_or_default();
+            if part.stage == LoadStage::Ready && late > UNTIL_BEGUN {
                 part.lost = Some("it does not begin".to_owned());
             }
             let unstored = part.unstored.as_ref().filter(|_| part.stage == LoadStage::Storing);
@@ -347,8 +378,8 @@ impl<'a> Follower<'a> {
                 sent: told.as_ref().map_or(0, |second| second.window.sent),
                 send_lag_p99_ms: told.as_ref().map_or(0.0, |second| second.generator.send_lag_p99_ms),
                 cpu: told.as_ref().map_or(0.0, |second| second.generator.cpu),
-                offset_ms: part.member.offset_ms,
-                clock_error_ms: part.member.clock_error_ms,
+                offset_ms: part.clock.ahead_ns as f64 / 1e6,
+                clock_error_ms: part.clock.error.as_secs_f64() * 1e3,
                 silent_ms: part.heard.elapsed().as_secs_f64() * 1e3,
                 lost: part.lost.clone(),
             };
@@ -364,7 +395,8 @@ impl<'a> Follower<'a> {
             match part.end {
                 Some(PartEnd::Record(record)) => {
                     let measured = record.measured.as_ref().map_or(Ok(()), |measured| sum.add(measured));
-                    measured.map_err(|error| RunFailure::Agents(format!("agent {}: {error}", part.member.name)))?;
+                    let agent = part.member.name;
+                    measured.map_err(|error| RunFailure::AgentsFailed(format!("agent {agent}: {error}")))?;
                     parts.push(*record);
                 }
                 Some(PartEnd::Failed(why)) => _ = failures.insert(part.member.name, why),

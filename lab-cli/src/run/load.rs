@@ -163,7 +163,8 @@ pub fn run_load(
     let mut failure = None;
     let begins = request.options.begins.or_else(|| request.share.map(|_| Start::soon()));
     let options = RunOptions { second_times: true, begins, ..request.options.clone() };
-    if let Some(start) = begins {
+    // Agents are told when.
+    if let Some(start) = begins.filter(|_| request.sender.agents() == 0) {
         start.wait_for_setup(|| flag.is_stopped());
     }
     let told = request.share.and_then(RunShare::users).and_then(|users| users.began.clone());
@@ -173,7 +174,6 @@ pub fn run_load(
     let to_send = LoadToSend {
         experiment,
         arm: 0,
-        block: BLOCK,
         plan: &plan,
         options: &options,
         flat_out: request.flat_out,
@@ -254,6 +254,7 @@ pub fn run_load(
     let folder = saved
         .map(|saved| saved.finish(request, &Ended { digest, report: &report, record, parts }, &summary, stopped))
         .transpose()?;
+    request.sender.kept();
     Ok(FinishedLoad { summary, report, folder })
 }
 

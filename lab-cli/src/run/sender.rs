@@ -21,8 +21,6 @@ pub struct LoadToSend<'a> {
     pub experiment: &'a Experiment,
     /// The number of the arm.
     pub arm: usize,
-    /// The number of the block.
-    pub block: u32,
     /// Of all users, or of those of this process.
     pub plan: &'a LoadPlan,
     pub options: &'a RunOptions,
@@ -88,6 +86,9 @@ pub trait LoadSender: fmt::Debug + Send + Sync {
     fn listen(&self) -> Option<SocketAddr> {
         None
     }
+
+    /// What was sent is in a folder, or will be in none: whoever kept it for that may forget it.
+    fn kept(&self) {}
 
     /// What the manifest of a run says of it, by key.
     fn facts(&self) -> Vec<(&'static str, Value)> {

@@ -187,6 +187,7 @@ impl Run<'_> {
             self.keep_second(second);
         }
         self.take_in(index, ended, rate)?;
+        sender.kept();
         Ok(digest?)
     }
 

@@ -138,7 +138,6 @@ pub fn run(
     let to_send = LoadToSend {
         experiment,
         arm: number,
-        block: turn.block,
         plan: &plan,
         options: &options,
         flat_out: false,

@@ -40,6 +40,12 @@ impl Start {
         Self { at: Instant::now() + Self::SETUP }
     }
 
+    /// The time until it; zero once it has passed.
+    #[must_use]
+    pub fn ahead(&self) -> Duration {
+        self.at.saturating_duration_since(Instant::now())
+    }
+
     /// True if it has passed.
     #[must_use]
     pub fn has_passed(&self) -> bool {
