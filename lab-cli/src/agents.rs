@@ -6,6 +6,8 @@ mod clock;
 #[cfg(feature = "fleet")]
 mod crew;
 #[cfg(feature = "fleet")]
+mod description;
+#[cfg(feature = "fleet")]
 mod host;
 #[cfg(feature = "fleet")]
 mod limits;
@@ -27,7 +29,7 @@ use workloads::plan::LoadPlan;
 use crate::{
     args::AgentsArgs,
     exit::Failure,
-    run::{LoadSender, ThisProcess},
+    run::{LoadSender, OwnGenerator},
 };
 
 #[cfg(feature = "fleet")]
@@ -55,7 +57,7 @@ pub fn sender(
 ) -> Result<Arc<dyn LoadSender>, Failure> {
     match (args.agents, shard) {
         (None, _) if args.nats.nats.is_some() => Err(Failure::usage("--nats: who is to send? add --agents 4")),
-        (None, _) => Ok(Arc::new(ThisProcess)),
+        (None, _) => Ok(Arc::new(OwnGenerator)),
         (Some(_), Some(shard)) => {
             Err(Failure::usage(format!("--shard {shard}: agents share the users among themselves: leave it out")))
         }
@@ -75,7 +77,7 @@ fn of_agents(args: &AgentsArgs, listen: Option<SocketAddr>) -> Result<Arc<dyn Lo
 #[cfg(feature = "fleet")]
 pub fn attached(args: &AgentsArgs, load: &str) -> Result<AttachedLoad, Failure> {
     let (crew, described) = AgentCrew::attached(args, load)?;
-    let order::LoadDescription { experiment, plan, flat_out, in_parts, .. } = described;
+    let description::LoadDescription { experiment, plan, flat_out, in_parts, .. } = described;
     Ok(AttachedLoad { sender: Arc::new(crew), experiment, plan, flat_out, in_parts })
 }
 

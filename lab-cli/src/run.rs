@@ -55,7 +55,7 @@ pub use manifest::WORLD;
 pub use part::{RunShare, ShareOf, UsersShare};
 pub use preview::{preview, previewed, rehearse};
 #[cfg(feature = "live")]
-pub use sender::{LoadNews, LoadSender, LoadToSend, SentLoad, SentSecond, ThisProcess};
+pub use sender::{LoadNews, LoadSender, LoadToSend, OwnGenerator, SentLoad, SentSecond};
 pub use simulated::{parallel::side_by_side, setup::VirtualSetup};
 pub use stop::StopSignal;
 

@@ -27,7 +27,12 @@ use {
 };
 
 #[cfg(feature = "fleet")]
-pub use {access::connect, compute::Computer, item::version, queue::scenario_folders};
+pub use {
+    access::connect,
+    compute::{Computer, stored_recording},
+    item::version,
+    queue::scenario_folders,
+};
 
 /// Where the runs of a search are computed.
 ///

@@ -10,7 +10,7 @@ mod steps;
 use std::{fmt, sync::Arc, time::Duration};
 
 use controllers::{Class, Kind};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub(crate) use course::Course;
 pub use object::{Object, Texts};
@@ -85,7 +85,7 @@ pub trait ReplaySource: Send + Sync {
     fn open(&self) -> Result<Coming, String>;
 }
 
-/// Recorded sessions, shared. A written plan contains their name alone, so such a plan cannot be read back.
+/// Recorded sessions, shared. A written plan contains their name alone: what is read back of it cannot be opened.
 #[derive(Clone)]
 pub struct ReplaySessions(Arc<dyn ReplaySource>);
 
@@ -154,8 +154,20 @@ impl Serialize for ReplaySessions {
 
 impl<'de> Deserialize<'de> for ReplaySessions {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        Err(D::Error::custom(format_args!("the sessions of {name} are not in the plan: make it from the trace again")))
+        Ok(Self::from(Named(String::deserialize(deserializer)?)))
+    }
+}
+
+/// A name whose sessions are elsewhere.
+struct Named(String);
+
+impl ReplaySource for Named {
+    fn name(&self) -> &str {
+        &self.0
+    }
+
+    fn open(&self) -> Result<Coming, String> {
+        Err(format!("the sessions of {} are not in the plan: make it from the trace again", self.0))
     }
 }
 

@@ -88,6 +88,7 @@ pub fn whole_arm(
     let merged = ArmRecord { measured: Some(measured), ..kept.clone() };
     let (mut arm, report) = merged.arm(model, seconds).map_err(FolderError::senseless(&file))?;
     let report = report.ok_or_else(|| FolderError::senseless(&file)("it has no part"))?;
+    name_stopped(&mut found);
     arm.parts = summaries(&found);
     // Those of the part with the target are told by the events too.
     let touches: Vec<Touched> = found.iter().flat_map(|part| part.arm.touches.iter().cloned()).collect();
@@ -117,6 +118,19 @@ fn wrong(facts: Option<(&PartFacts, Shard)>, shard: Shard, plan: Option<&str>, l
         Some(format!("of version {}", facts.lab))
     } else {
         facts.stopped.as_ref().map(|why| format!("not whole ({why})"))
+    }
+}
+
+/// Names parts that were stopped. Where agents' coordinator has stopped all that are there, the load is partial, and they are whole.
+fn name_stopped(found: &mut [PartFound]) {
+    let is_cut = |part: &PartFound| part.arm.phases.iter().any(|phase| phase.cut_off);
+    let by_agent = |facts: &PartFacts| facts.agent.is_some();
+    let mut there = found.iter().filter(|part| part.facts.is_some());
+    if there.all(|part| is_cut(part) && part.facts.as_ref().is_some_and(by_agent)) {
+        return;
+    }
+    for part in found.iter_mut().filter(|part| part.wrong.is_none() && is_cut(part)) {
+        part.wrong = Some("not whole (it was stopped)".to_owned());
     }
 }
 

@@ -61,7 +61,8 @@ impl NatsAccess {
         }
         if secret.contains("BEGIN NATS USER JWT") {
             let failed = |_| FleetError::Unfit("--nats-creds: the credentials cannot be read".to_owned());
-            return options.credentials(secret).map_err(failed);
+            // Its last line is a line.
+            return options.credentials(&format!("{secret}\n")).map_err(failed);
         }
         if secret.starts_with("SU") && secret.len() == 58 {
             return Ok(options.nkey(secret.to_owned()));

@@ -174,8 +174,10 @@ impl BoardPosts<'_> {
                 self.since = Instant::now();
                 let name = entry.key.strip_prefix(&format!("{}.", self.board.load)).unwrap_or_default().to_owned();
                 if entry.operation == Operation::Put && entry.revision > self.last {
+                    // What cannot be fetched now is told again.
+                    let bytes = opened(&entry.value, jetstream).await.inspect_err(|_| self.watch = None)?;
                     self.last = entry.revision;
-                    return Ok(Some((name, opened(&entry.value, jetstream).await?)));
+                    return Ok(Some((name, bytes)));
                 }
             }
         })

@@ -51,6 +51,13 @@ impl Fleet {
                 let way_out = "give credentials with --nats-creds, or a token in LAB_NATS_TOKEN";
                 FleetError::Unfit(format!("{} does not let us in: {way_out}", shown(&address)))
             }
+            _ if error.to_string().contains("certificate") => {
+                let way_out = "SSL_CERT_FILE=FILE names the authorities to trust";
+                FleetError::Unfit(format!(
+                    "{} has no certificate that counts here ({error}): {way_out}",
+                    shown(&address)
+                ))
+            }
             _ => FleetError::Server(format!("nobody answers at {}: {error}; is nats-server running?", shown(&address))),
         })?;
         fits(&client)?;

@@ -2,9 +2,9 @@
 
 use std::io::Cursor;
 
-use async_nats::jetstream::object_store::ObjectStore;
+use async_nats::jetstream::{Context, object_store::ObjectStore};
 use sha2::{Digest as _, Sha256};
-use tokio::io::AsyncReadExt as _;
+use tokio::{io::AsyncReadExt as _, runtime::Handle};
 
 use super::{Fleet, FleetError, stores::Stores};
 
@@ -42,6 +42,23 @@ pub(crate) async fn get(files: &ObjectStore, name: &str) -> Result<Vec<u8>, Flee
     Ok(bytes)
 }
 
+/// Files that coordinators have stored, for whoever does not have the connection itself.
+#[derive(Debug, Clone)]
+pub struct StoredFiles {
+    runtime: Handle,
+    jetstream: Context,
+}
+
+impl StoredFiles {
+    /// The file of this digest.
+    ///
+    /// # Errors
+    /// It is not there, or is another one than its name says.
+    pub fn file(&self, name: &str) -> Result<Vec<u8>, FleetError> {
+        self.runtime.block_on(async { get(&Stores::there(&self.jetstream).await?.files, name).await })
+    }
+}
+
 impl Fleet {
     /// Stores a file for agents; gives its name, the digest.
     ///
@@ -51,11 +68,8 @@ impl Fleet {
         self.runtime.block_on(async { put(&Stores::made(&self.jetstream).await?.files, bytes).await })
     }
 
-    /// A file that a coordinator has stored.
-    ///
-    /// # Errors
-    /// It is not there, or is another one than its name says.
-    pub fn file(&self, name: &str) -> Result<Vec<u8>, FleetError> {
-        self.runtime.block_on(async { get(&Stores::there(&self.jetstream).await?.files, name).await })
+    /// Files that coordinators have stored.
+    pub fn files(&self) -> StoredFiles {
+        StoredFiles { runtime: self.runtime.handle().clone(), jetstream: self.jetstream.clone() }
     }
 }

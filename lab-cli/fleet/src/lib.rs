@@ -28,6 +28,7 @@ pub use calls::{CallAnswer, CallService};
 pub use connection::Fleet;
 pub use contact::Contact;
 pub use error::FleetError;
+pub use files::StoredFiles;
 pub use orders::{WorkNews, WorkOrder, WorkOrders};
 pub use presence::{AgentLease, AgentNote};
 pub use server_file::SERVER_FILE;

@@ -18,7 +18,8 @@ use workloads::StopFlag;
 
 use super::{
     clock::{ClockOffset, ClockReading},
-    order::{AgentAnswer, Beginning, LoadDescription, LoadOrder, LoadStage, Member, Question},
+    description::{CrewMember, LoadDescription},
+    order::{AgentAnswer, AgentQuestion, Beginning, LoadOrder, LoadStage},
 };
 use crate::{
     args,
@@ -52,7 +53,7 @@ pub struct AgentCrew {
     /// Loads that were sent, and that nobody has said to keep.
     pub(super) sent: Mutex<Vec<String>>,
     /// Those of the last load.
-    pub(super) members: Mutex<Vec<Member>>,
+    pub(super) members: Mutex<Vec<CrewMember>>,
 }
 
 /// Agents at a server, by name.
@@ -157,7 +158,7 @@ impl AgentCrew {
             if Instant::now() > until {
                 let why = format!("--agents {wanted}: {}; start lab agent --nats {}", there.in_words(), self.nats);
                 // What was sent before was no bad usage.
-                let is_first = self.loads.load(Ordering::Relaxed) == 0;
+                let is_first = self.loads.load(Ordering::Relaxed) <= 1;
                 return Err(if is_first { RunFailure::Agents(why) } else { RunFailure::AgentsFailed(why) });
             }
             if !told {
@@ -177,7 +178,7 @@ impl AgentCrew {
         let (fit, others): (Vec<AgentNote>, Vec<AgentNote>) =
             self.fleet.agents().into_iter().partition(|agent| agent.version == ours);
         let names: Vec<String> = fit.into_iter().map(|agent| agent.name).collect();
-        let hello = serde_json::to_vec(&Question::Hello { load: None })?;
+        let hello = serde_json::to_vec(&AgentQuestion::Hello { load: None })?;
         let answers = self.fleet.call(&names, &|_| hello.clone(), ANSWER);
         let mut there = AgentsThere { others, ..AgentsThere::default() };
         for (name, answer) in names.into_iter().zip(answers) {
@@ -193,7 +194,7 @@ impl AgentCrew {
 
     /// The clocks of agents, each by the shortest of forty round trips.
     pub(super) fn clocks(&self, names: &[String]) -> Result<Vec<ClockOffset>, RunFailure> {
-        let hello = serde_json::to_vec(&Question::Hello { load: None })?;
+        let hello = serde_json::to_vec(&AgentQuestion::Hello { load: None })?;
         let mut readings = vec![Vec::new(); names.len()];
         for _ in 0..READINGS {
             for (number, answer) in self.fleet.call(names, &|_| hello.clone(), ANSWER).into_iter().enumerate() {
@@ -221,7 +222,7 @@ impl AgentCrew {
         let question = |number: usize| {
             let order = order(shard_of(number, names.len()));
             // What was checked can be written.
-            serde_json::to_vec(&Question::Prepare(Box::new(order))).unwrap_or_default()
+            serde_json::to_vec(&AgentQuestion::Prepare(Box::new(order))).unwrap_or_default()
         };
         self.all(names, &question, UNTIL_READY)
     }
@@ -247,7 +248,7 @@ impl AgentCrew {
                 kernel: sha256::of(format!("{} {}", boot(), names[number]).as_bytes()),
             };
             let begins = Beginning { load: load.to_owned(), at_ns: clocks[number].theirs(at.ours), start };
-            serde_json::to_vec(&Question::Begin(begins)).unwrap_or_default()
+            serde_json::to_vec(&AgentQuestion::Begin(begins)).unwrap_or_default()
         };
         self.all(names, &begins, ANSWER)
     }
@@ -271,11 +272,11 @@ impl AgentCrew {
 
     /// Tells all to end; who does not hear it ends by itself.
     pub(super) fn stop(&self, load: &str, names: &[String], now: bool) {
-        let question = serde_json::to_vec(&Question::Stop { load: load.to_owned(), now }).unwrap_or_default();
+        let question = serde_json::to_vec(&AgentQuestion::Stop { load: load.to_owned(), now }).unwrap_or_default();
         let _ = self.fleet.call(names, &|_| question.clone(), Duration::from_secs(1));
     }
 
-    pub(super) fn set_members(&self, members: &[Member]) {
+    pub(super) fn set_members(&self, members: &[CrewMember]) {
         *self.members.lock().unwrap_or_else(PoisonError::into_inner) = members.to_vec();
     }
 }

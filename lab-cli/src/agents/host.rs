@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    path::PathBuf,
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -19,7 +20,7 @@ use workloads::{
 
 use super::{
     limits::AgentLimits,
-    order::{AgentAnswer, Beginning, LoadOrder, LoadStage, LoadState, Question},
+    order::{AgentAnswer, AgentQuestion, Beginning, LoadOrder, LoadStage, LoadState},
 };
 use crate::exit::Failure;
 
@@ -31,12 +32,16 @@ const UNTIL_FREE: Duration = Duration::from_secs(20);
 /// Where a URL leads, among hosts that are allowed.
 pub type Resolve = fn(&str, &[String]) -> Result<Target, Failure>;
 
+/// The path of a recording of this digest.
+pub type FindRecording = Box<dyn Fn(&str) -> Result<PathBuf, Failure> + Send + Sync>;
+
 /// The loads of an agent.
 pub struct LoadHost {
     began: Instant,
     version: String,
     limits: AgentLimits,
     resolve: Resolve,
+    recording: FindRecording,
     orders: SyncSender<Box<LoadOrder>>,
     current: Mutex<Option<Current>>,
     /// Runs that its threads compute.
@@ -67,10 +72,15 @@ impl fmt::Debug for LoadHost {
 
 impl LoadHost {
     /// With the orders that are to be carried out.
-    pub fn new(version: String, limits: AgentLimits, resolve: Resolve) -> (Self, Receiver<Box<LoadOrder>>) {
+    pub fn new(
+        version: String,
+        limits: AgentLimits,
+        resolve: Resolve,
+        recording: FindRecording,
+    ) -> (Self, Receiver<Box<LoadOrder>>) {
         let (orders, taken) = mpsc::sync_channel(1);
         let (began, current, computing) = (Instant::now(), Mutex::new(None), AtomicUsize::new(0));
-        (Self { began, version, limits, resolve, orders, current, computing }, taken)
+        (Self { began, version, limits, resolve, recording, orders, current, computing }, taken)
     }
 
     /// The answer to a question.
@@ -82,19 +92,19 @@ impl LoadHost {
         serde_json::to_vec(&AgentAnswer { at_ns, load, refused }).unwrap_or_default()
     }
 
-    fn do_as_asked(&self, question: Question) -> Result<(), String> {
+    fn do_as_asked(&self, question: AgentQuestion) -> Result<(), String> {
         match question {
-            Question::Hello { load } => {
+            AgentQuestion::Hello { load } => {
                 self.with(load.as_deref().unwrap_or_default(), |current| current.heard = Instant::now());
                 Ok(())
             }
-            Question::Prepare(order) => self.prepare(order),
-            Question::Begin(begins) => self.begin(begins),
-            Question::Command { load, command } => {
+            AgentQuestion::Prepare(order) => self.prepare(order),
+            AgentQuestion::Begin(begins) => self.begin(begins),
+            AgentQuestion::Command { load, command } => {
                 let given = self.with(&load, |current| current.commands.give(command));
                 given.unwrap_or(Ok(())).map_err(|error| error.to_string())
             }
-            Question::Stop { load, now } => {
+            AgentQuestion::Stop { load, now } => {
                 self.with(&load, |current| {
                     if now {
                         current.flag.stop_now();
@@ -118,9 +128,13 @@ impl LoadHost {
         }
         // The name that the service is called by is the plan's; where it is, this machine finds out.
         order.plan.target = Target { host: order.plan.target.host.clone(), ..target };
+        if let (Some(digest), Some(trace)) = (&order.recording, &mut order.experiment.users.trace) {
+            trace.file = (self.recording)(digest).map_err(Failure::in_words)?;
+            trace.fill_in(&mut order.plan);
+        }
         let part = LoadPlan { shard: Some(order.shard), ..order.plan.clone() };
         part.check().map_err(|problem| problem.to_string())?;
-        self.limits.check(&part)?;
+        self.limits.check(&part, order.options.requests_limit.is_some())?;
         senders::fits(&part, &order.options.options()).map_err(|problem| problem.to_string())?;
         match digest_of(&order.plan) {
             Ok(digest) if digest == order.digest => {}

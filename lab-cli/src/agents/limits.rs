@@ -23,13 +23,13 @@ pub struct AgentLimits {
 }
 
 impl AgentLimits {
-    /// Checks this agent's part of a plan.
+    /// Checks this agent's part of a plan. `counted`: it ends with a number of requests, and its time is in no plan.
     ///
     /// # Errors
     /// What is too much, and what would be let through.
-    pub fn check(&self, plan: &LoadPlan) -> Result<(), String> {
+    pub fn check(&self, plan: &LoadPlan, counted: bool) -> Result<(), String> {
         let lasts: Duration = plan.phases.iter().map(|phase| phase.duration).sum();
-        if lasts > self.longest {
+        if lasts > self.longest && !counted {
             let (lasts, most) = (lasts.as_secs_f64(), self.longest.as_secs_f64());
             return Err(format!("it lasts {lasts:.0} s, and this agent sends for {most:.0} s at most (--longest)"));
         }
@@ -49,11 +49,18 @@ impl AgentLimits {
         Ok(())
     }
 
-    /// The limit that a second broke: how often users of a closed load ask is in no plan.
+    /// The limit that a second broke: how often users of a closed load ask is in no plan, nor how long a number of requests takes.
     pub fn broken(&self, second: &Window) -> Option<String> {
-        let most = self.most_rate;
-        (second.sent > most)
-            .then(|| format!("it sent {} requests in a second, and {most} are let through (--most-rate)", second.sent))
+        let (most, longest) = (self.most_rate, self.longest.as_secs_f64());
+        if second.sent > most {
+            return Some(format!(
+                "it sent {} requests in a second, and {most} are let through (--most-rate)",
+                second.sent
+            ));
+        }
+        // Nothing is planned for the seconds of a drain.
+        let is_late = second.second as f64 >= longest && second.sent > 0;
+        is_late.then(|| format!("it has sent for {longest:.0} s, and no longer is let through (--longest)"))
     }
 }
 
@@ -111,17 +118,20 @@ mod tests {
             law: ArrivalLaw::Constant,
             class: Class::default(),
         };
-        assert_eq!(limits.check(&plan(requests(90.0))), Ok(()));
-        assert!(limits.check(&plan(requests(200.0))).is_err_and(|why| why.contains("--most-rate")));
-        assert_eq!(limits.check(&plan(Load::users(50))), Ok(()));
-        assert!(limits.check(&plan(Load::users(51))).is_err_and(|why| why.contains("--most-users")));
+        assert_eq!(limits.check(&plan(requests(90.0)), false), Ok(()));
+        assert!(limits.check(&plan(requests(200.0)), false).is_err_and(|why| why.contains("--most-rate")));
+        assert_eq!(limits.check(&plan(Load::users(50)), false), Ok(()));
+        assert!(limits.check(&plan(Load::users(51)), false).is_err_and(|why| why.contains("--most-users")));
         let mut long = plan(Load::users(1));
         long.phases.push(long.phases[0].clone());
-        assert!(limits.check(&long).is_err_and(|why| why.contains("--longest")));
+        assert!(limits.check(&long, false).is_err_and(|why| why.contains("--longest")));
+        assert_eq!(limits.check(&long, true), Ok(()));
         // Its part alone counts.
         let half = LoadPlan { shard: measure::Shard::new(1, 2), ..plan(Load::users(100)) };
-        assert_eq!(limits.check(&half), Ok(()));
+        assert_eq!(limits.check(&half, false), Ok(()));
         assert_eq!(limits.broken(&Window { sent: 100, ..Window::default() }), None);
         assert!(limits.broken(&Window { sent: 101, ..Window::default() }).is_some());
+        assert!(limits.broken(&Window { second: 10, sent: 1, ..Window::default() }).is_some());
+        assert_eq!(limits.broken(&Window { second: 10, sent: 0, ..Window::default() }), None);
     }
 }

@@ -1,7 +1,5 @@
 //! What coordinator and agents say to each other of a load.
 
-use std::time::SystemTime;
-
 use analysis::record::{ArmRecord, PartStart};
 use experiment::Experiment;
 use measure::{Shard, Window};
@@ -17,7 +15,7 @@ use analysis::live::GeneratorSecond;
 /// A question to an agent.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Question {
+pub enum AgentQuestion {
     /// What does your clock say, and what do you do? Whoever asks with the name of a load wants it to go on.
     Hello { load: Option<String> },
     /// Can you send this? Then make it ready.
@@ -45,6 +43,8 @@ pub struct LoadOrder {
     pub experiment: Experiment,
     /// The whole plan, to be sent to its URL.
     pub plan: LoadPlan,
+    /// The recording that it replays, by the digest of its bytes: the server has it.
+    pub recording: Option<String>,
     pub options: OrderedOptions,
     pub flat_out: bool,
     pub in_parts: bool,
@@ -113,31 +113,6 @@ pub enum PartEnd {
     Record(Box<ArmRecord>),
     /// It has sent nothing that is known.
     Failed(String),
-}
-
-/// An agent of a load.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Member {
-    pub name: String,
-    pub shard: Shard,
-    /// Its clock ahead of the coordinator's. Clocks count from the start of a program.
-    pub offset_ms: f64,
-    pub clock_error_ms: f64,
-}
-
-/// What is on the board of a load, for a coordinator that comes later.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct LoadDescription {
-    /// One arm.
-    pub experiment: Experiment,
-    /// The whole plan, without what must not be written down.
-    pub plan: LoadPlan,
-    pub members: Vec<Member>,
-    /// By the clock of who had it begun.
-    pub begins: SystemTime,
-    pub flat_out: bool,
-    pub in_parts: bool,
-    pub lost_at_most: f64,
 }
 
 /// The name under which an agent posts the end of its part.

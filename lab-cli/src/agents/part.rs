@@ -26,7 +26,7 @@ use super::{
 use crate::{
     exit::complain,
     run::{
-        LoadEvent, LoadFolder, LoadRequest, RunFailure, RunShare, ShareOf, StopSignal, ThisProcess, UsersShare,
+        LoadEvent, LoadFolder, LoadRequest, OwnGenerator, RunFailure, RunShare, ShareOf, StopSignal, UsersShare,
         run_load,
     },
 };
@@ -50,16 +50,17 @@ impl AgentPart<'_> {
     /// Sends it, from the wait for its beginning to its stored record.
     pub fn carry_out(&self) {
         let load = &*self.order.load;
-        let Some((begins, flag)) = self.host.wait_for_beginning(load) else {
-            complain(&format!("{load} did not begin"));
-            return self.host.forget();
-        };
+        // The server was there a moment ago, and may be away when it begins.
         let board = match self.fleet.board(load) {
             Ok(board) => board,
             Err(error) => {
                 complain(&format!("{load}: {error}"));
                 return self.host.forget();
             }
+        };
+        let Some((begins, flag)) = self.host.wait_for_beginning(load) else {
+            complain(&format!("{load} did not begin"));
+            return self.host.forget();
         };
         complain(&format!("sends part {} of {load} to {}", self.order.shard, self.order.plan.target.url));
         self.host.stage(load, LoadStage::Running);
@@ -103,7 +104,7 @@ impl AgentPart<'_> {
             share: Some(&share),
             recorded: None,
             in_parts: *in_parts,
-            sender: &ThisProcess,
+            sender: &OwnGenerator,
         };
         let seen = |event: LoadEvent<'_>| {
             let Some((window, second)) = event.second() else { return };

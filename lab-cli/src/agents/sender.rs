@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use analysis::{live::AgentSecond, record::ArmRecord, text::counted, whole_arm::APPROXIMATIONS};
+use analysis::{live::AgentSecond, record::ArmRecord, run_file, text::counted, whole_arm::APPROXIMATIONS};
 use experiment::plan_digest::{concealed_of, digest_of};
 use fleet::{BoardPosts, Contact, LoadBoard};
 use measure::RecordSum;
@@ -17,8 +17,9 @@ use workloads::{StopFlag, UserCommand, UserCommands, plan::LoadPlan};
 use super::{
     clock::ClockOffset,
     crew::{AgentCrew, shard_of},
+    description::{CrewMember, LoadDescription},
     host::LEASE,
-    order::{AgentAnswer, END, LoadDescription, LoadOrder, LoadStage, Member, OrderedOptions, PartEnd, Question},
+    order::{AgentAnswer, AgentQuestion, END, LoadOrder, LoadStage, OrderedOptions, PartEnd},
     seconds::{SecondOfAll, SecondsOfParts},
 };
 use crate::{
@@ -45,15 +46,17 @@ impl LoadSender for AgentCrew {
         tell: &mut dyn FnMut(LoadNews),
         flag: &StopFlag,
     ) -> Result<SentLoad, RunFailure> {
-        let (name, members, begins) = match &self.attach {
-            Some(name) => {
-                let LoadDescription { members, begins, .. } = self.described(name)?;
-                (name.clone(), members, begins)
+        let name = self.attach.clone().unwrap_or_else(|| self.name_of_load(&load.experiment.name));
+        // The server is there now, and may be away when agents begin.
+        let board = self.fleet.board(&name)?;
+        let (members, begins) = match &self.attach {
+            Some(_) => {
+                let LoadDescription { members, begins, .. } = self.described(&name)?;
+                (members, begins)
             }
-            None => self.begin_load(load, flag, tell)?,
+            None => self.begin_load(load, (&name, &board), flag, tell)?,
         };
         self.set_members(&members);
-        let board = self.fleet.board(&name)?;
         let sent = Follower::new(self, &name, &board, members, begins).follow(&load.options.commands, tell, flag);
         self.sent.lock().unwrap_or_else(PoisonError::into_inner).push(name);
         sent
@@ -89,9 +92,10 @@ impl AgentCrew {
     fn begin_load(
         &self,
         load: &LoadToSend<'_>,
+        (name, board): (&str, &LoadBoard<'_>),
         flag: &StopFlag,
         tell: &mut dyn FnMut(LoadNews),
-    ) -> Result<(String, Vec<Member>, SystemTime), RunFailure> {
+    ) -> Result<(Vec<CrewMember>, SystemTime), RunFailure> {
         let refused = RunFailure::Agents;
         if load.plan.replays() && !self.send_recording {
             let why = "a recording may say what people did: agents get it with --send-recording";
@@ -102,30 +106,33 @@ impl AgentCrew {
         whole.check().map_err(|problem| refused(problem.to_string()))?;
         OrderedOptions::of(load.options).map_err(refused)?;
         let digest = digest_of(&plan)?;
+        let trace = load.experiment.users.trace.as_ref().filter(|_| plan.replays());
+        let recording = trace.map(|trace| Ok::<_, RunFailure>(self.fleet.store_file(&run_file::read(&trace.file)?)?));
+        let recording = recording.transpose()?;
         let mut experiment = load.experiment.clone();
         experiment.arms = vec![load.experiment.arms[load.arm].clone()];
         let names = self.choose(flag, tell)?;
-        let name = self.name_of_load(&experiment.name);
         let order = |shard| LoadOrder {
-            load: name.clone(),
+            load: name.to_owned(),
             shard,
             version: version(),
             digest: digest.clone(),
             experiment: experiment.clone(),
             plan: plan.clone(),
+            recording: recording.clone(),
             options: OrderedOptions::of(load.options).unwrap_or_else(|_| unreachable!("it was checked")),
             flat_out: load.flat_out,
             in_parts: load.in_parts,
         };
         let begun = self.prepare(&names, order).and_then(|()| {
             let clocks = self.clocks(&names)?;
-            let member = |(number, name): (usize, &String)| Member {
+            let member = |(number, name): (usize, &String)| CrewMember {
                 name: name.clone(),
                 shard: shard_of(number, names.len()),
                 offset_ms: clocks[number].ahead_ns as f64 / 1e6,
                 clock_error_ms: clocks[number].error.as_secs_f64() * 1e3,
             };
-            let members: Vec<Member> = names.iter().enumerate().map(member).collect();
+            let members: Vec<CrewMember> = names.iter().enumerate().map(member).collect();
             let lead = load.options.begins.map_or(LEAD, |start| start.ahead().max(LEAD));
             let at = self.moment(lead);
             let described = LoadDescription {
@@ -137,11 +144,11 @@ impl AgentCrew {
                 in_parts: load.in_parts,
                 lost_at_most: self.lost_at_most,
             };
-            self.fleet.board(&name)?.describe(&serde_json::to_vec(&described)?)?;
-            self.begin(&name, (&names, &clocks), at)?;
+            board.describe(&serde_json::to_vec(&described)?)?;
+            self.begin(name, (&names, &clocks), at)?;
             Ok((members, at.wall))
         });
-        let (members, begins) = begun.inspect_err(|_| self.stop(&name, &names, true))?;
+        let (members, begins) = begun.inspect_err(|_| self.stop(name, &names, true))?;
         let agents = counted(members.len(), "agent");
         let all: Vec<&str> = members.iter().take(8).map(|member| &*member.name).collect();
         let more = if members.len() > all.len() { ", ..." } else { "" };
@@ -152,7 +159,7 @@ impl AgentCrew {
             self.nats
         )));
         tell(LoadNews::Begins(begins));
-        Ok((name, members, begins))
+        Ok((members, begins))
     }
 }
 
@@ -174,7 +181,7 @@ struct Follower<'a> {
 
 /// An agent's part, as a coordinator sees it.
 struct FollowedPart {
-    member: Member,
+    member: CrewMember,
     /// As the last answer tells it.
     clock: ClockOffset,
     heard: Instant,
@@ -190,7 +197,7 @@ struct FollowedPart {
 impl FollowedPart {
     /// What is wrong with it.
     fn in_words(&self) -> Option<String> {
-        let Member { name, shard, .. } = &self.member;
+        let CrewMember { name, shard, .. } = &self.member;
         match (&self.end, &self.lost) {
             (Some(PartEnd::Record(_)), _) => None,
             (Some(PartEnd::Failed(why)), _) => Some(format!("agent {name}, part {shard}: {why}")),
@@ -208,11 +215,11 @@ impl<'a> Follower<'a> {
         crew: &'a AgentCrew,
         load: &'a str,
         board: &'a LoadBoard<'a>,
-        members: Vec<Member>,
+        members: Vec<CrewMember>,
         begins: SystemTime,
     ) -> Self {
         let names: Vec<String> = members.iter().map(|member| member.name.clone()).collect();
-        let hello = Question::Hello { load: Some(load.to_owned()) };
+        let hello = AgentQuestion::Hello { load: Some(load.to_owned()) };
         let contact = crew.fleet.keep_contact(&names, serde_json::to_vec(&hello).unwrap_or_default(), SIGN);
         let part = |member| FollowedPart {
             clock: ClockOffset::default(),
@@ -267,7 +274,7 @@ impl<'a> Follower<'a> {
             self.names.iter().cloned().zip(commands).filter_map(|(name, command)| Some((name, command?))).unzip();
         let question = |number: usize| {
             let (load, command) = (self.load.to_owned(), commands[number].clone());
-            serde_json::to_vec(&Question::Command { load, command }).unwrap_or_default()
+            serde_json::to_vec(&AgentQuestion::Command { load, command }).unwrap_or_default()
         };
         for error in self.crew.fleet.call(&names, &question, SIGN).into_iter().filter_map(Result::err) {
             tell(LoadNews::Note(format!("not done everywhere: {error}")));

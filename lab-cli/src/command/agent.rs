@@ -23,7 +23,7 @@ use crate::{
     exit::{CommandResult, End, Failure, complain},
     run::{StopSignal, cache_folder},
     screens::restore,
-    workers::{Computer, connect, version},
+    workers::{Computer, connect, stored_recording, version},
 };
 
 /// A question for work waits so long at the server.
@@ -51,8 +51,10 @@ pub fn agent(args: &AgentArgs) -> CommandResult {
         most_users: args.most_users,
         longest: args.longest,
     };
-    let (host, orders) =
-        LoadHost::new(version(), limits, |url, allowed| destination(url, allowed).map(|found| found.1));
+    let (files, recordings) = (fleet.files(), folder.path().to_owned());
+    let recording = Box::new(move |digest: &str| stored_recording(&files, &recordings, digest));
+    let resolve = |url: &str, allowed: &[String]| destination(url, allowed).map(|found| found.1);
+    let (host, orders) = LoadHost::new(version(), limits, resolve, recording);
     let host = Arc::new(host);
     let answering = Arc::clone(&host);
     let note = AgentNote { name: fleet.name().to_owned(), version: version(), program: args::VERSION.to_owned(), jobs };

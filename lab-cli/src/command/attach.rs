@@ -13,7 +13,6 @@ use crate::{
     screens::restore,
 };
 
-/// Follows it to its end.
 pub fn attach(args: &LoadArgs, load: &str) -> CommandResult {
     let output = match args.results.output {
         LoadOutput::Text => Output::Text,

@@ -3,8 +3,10 @@
 use std::time::{Duration, SystemTime};
 
 use analysis::{manifest::ShardBy, text::counted};
-use experiment::{Experiment, plan::AppPlan};
+use experiment::{Experiment, plan::AppPlan, plan_digest::nowhere, resolve};
 use health::clock::Start;
+use measure::Shard;
+use workloads::plan::LoadPlan;
 
 use super::destination::destination;
 use crate::{
@@ -58,10 +60,20 @@ pub(super) fn check_agents(experiment: &Experiment, args: &RunArgs) -> Result<()
     if args.virtual_time {
         return refused("in virtual time nothing is sent: lab sweep, tune and suite have --workers");
     }
-    match &experiment.target.app {
-        AppPlan::Tree(_) => refused(&format!("{} has several services, each with a door of its own", experiment.name)),
-        _ => Ok(()),
+    if matches!(&experiment.target.app, AppPlan::Tree(_)) {
+        return refused(&format!("{} has several services, each with a door of its own", experiment.name));
     }
+    if experiment.users.trace.is_some() && !args.agents.send_recording {
+        return refused("a recording may say what people did: agents get it with --send-recording");
+    }
+    for arm in &experiment.arms {
+        // What a rate comes to is of no account here.
+        let rate = experiment.nominal_capacity().or(Some(1.0));
+        let plan = resolve::load_plan(experiment, arm, &[], nowhere(), experiment.seed, rate);
+        let part = LoadPlan { shard: Shard::new(1, agents), ..plan };
+        part.check_shard().or_else(|problem| refused(&format!("arm {}: {problem}", arm.label)))?;
+    }
+    Ok(())
 }
 
 fn refused(args: &RunArgs, why: &str) -> Failure {

@@ -34,7 +34,7 @@ use super::{
     preview::rehearse,
 };
 #[cfg(feature = "live")]
-use super::{LoadSender, ThisProcess};
+use super::{LoadSender, OwnGenerator};
 use crate::store::{folder::ResultsFolder, histograms::write as write_histograms};
 
 #[cfg(feature = "live")]
@@ -82,7 +82,7 @@ impl<'a> RunRequest<'a> {
             fail_fast,
             touches,
             #[cfg(feature = "live")]
-            sender: Arc::new(ThisProcess),
+            sender: Arc::new(OwnGenerator),
         }
     }
 

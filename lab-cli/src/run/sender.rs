@@ -98,9 +98,9 @@ pub trait LoadSender: fmt::Debug + Send + Sync {
 
 /// This process.
 #[derive(Debug, Clone, Copy)]
-pub struct ThisProcess;
+pub struct OwnGenerator;
 
-impl LoadSender for ThisProcess {
+impl LoadSender for OwnGenerator {
     fn send(
         &self,
         load: &LoadToSend<'_>,

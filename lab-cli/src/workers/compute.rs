@@ -7,7 +7,7 @@ use std::{
 };
 
 use experiment::Experiment;
-use fleet::Fleet;
+use fleet::{Fleet, StoredFiles};
 
 use super::{
     bundle,
@@ -62,7 +62,7 @@ impl<'a> Computer<'a> {
             let Some(file) = item.recording.as_ref().filter(|file| **file == trace.sha256).cloned() else {
                 return failed(&format!("{} replays a recording, which was not sent (--send-recording)", item.name));
             };
-            let path = self.recording(&file)?;
+            let path = stored_recording(&self.fleet.files(), self.folder, &file)?;
             let mut with_file = item.experiment.into_owned();
             with_file.users.trace.iter_mut().for_each(|trace| trace.file.clone_from(&path));
             item.experiment = Cow::Owned(with_file);
@@ -110,19 +110,22 @@ impl<'a> Computer<'a> {
         let (bytes, same) = bundle::packed(&out)?;
         Ok(Some(ComputedItem { bytes, same }))
     }
+}
 
-    /// The path of a recording, which is fetched once.
-    fn recording(&self, digest: &str) -> Result<PathBuf, Failure> {
-        let is_digest = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if !is_digest {
-            return Err(Failure::because("a file has a name that is no digest"));
-        }
-        let path = self.folder.join(digest);
-        if !path.exists() {
-            put_in_place(&path, &self.fleet.file(digest)?).map_err(Failure::at(&path))?;
-        }
-        Ok(path)
+/// The path of a recording in a folder of the agent's own, which is fetched once.
+///
+/// # Errors
+/// The server does not have it.
+pub fn stored_recording(files: &StoredFiles, folder: &Path, digest: &str) -> Result<PathBuf, Failure> {
+    let is_digest = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !is_digest {
+        return Err(Failure::because("a file has a name that is no digest"));
     }
+    let path = folder.join(digest);
+    if !path.exists() {
+        put_in_place(&path, &files.file(digest)?).map_err(Failure::at(&path))?;
+    }
+    Ok(path)
 }
 
 /// Work that no machine can do.

@@ -1,10 +1,20 @@
-//! Searches whose runs agents compute, over a real server of NATS. A program without the feature `fleet` says that it has none:
+//! Searches whose runs agents compute, and loads that they send, over a real server of NATS. A program without the feature `fleet` says that it has none:
 //! `cargo test --workspace --features lab-cli/fleet --test integration -- fleet` has the rest.
 
+#[cfg(feature = "fleet")]
+mod access;
 #[cfg(feature = "fleet")]
 mod cost;
 #[cfg(feature = "fleet")]
 mod failures;
+#[cfg(feature = "fleet")]
+mod far;
+#[cfg(feature = "fleet")]
+mod load_failures;
+#[cfg(feature = "fleet")]
+mod load_refusals;
+#[cfg(feature = "fleet")]
+mod loads;
 #[cfg(feature = "fleet")]
 mod refusals;
 #[cfg(feature = "fleet")]

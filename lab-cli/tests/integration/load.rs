@@ -1,7 +1,7 @@
 //! What `lab load` sends and says; and loads on services that are down, die, come back, or answer as no service should: each ends at its time, says what happened,
 //! and does not take the service's doing for the generator's.
 
-mod carriers;
+pub mod carriers;
 mod dead;
 mod descriptors;
 mod expect;

@@ -14,6 +14,7 @@ mod load;
 mod mail_kill;
 mod mail_service;
 mod many_users;
+mod namespaces;
 mod new_policy;
 mod own_service;
 mod program;

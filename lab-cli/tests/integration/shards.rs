@@ -7,7 +7,7 @@ use std::{fs, path::Path};
 
 use serde_json::Value;
 
-use super::program::{done, json, ran, told};
+use super::program::{done, json, path, ran, told};
 
 /// Refusals and retries, in five blocks of a second for each arm.
 const FILE: &str = "

@@ -160,16 +160,18 @@ fn add_raw(whole: &mut Raw, part: Raw) -> Result<(), RecordError> {
 }
 
 fn add_phase(phase: &mut RawPhase, other: &RawPhase) -> Result<(), RecordError> {
+    let cut_off = phase.cut_off || other.cut_off;
     let of = |phase: &RawPhase| {
-        let RawPhase { begins, lasts, cut_off, ended_early, users, in_parts, .. } = *phase;
-        // A phase that ends with its last request ends with that of all parts.
-        let lasts = (!ended_early).then_some(lasts);
-        (phase.name.clone(), begins, lasts, cut_off, users, in_parts, phase.spread.is_some(), phase.undelayed.is_some())
+        let RawPhase { begins, lasts, ended_early, users, in_parts, .. } = *phase;
+        // A phase that ends with its last request ends with that of all parts, and so does one that was cut off.
+        let lasts = (!ended_early && !cut_off).then_some(lasts);
+        (phase.name.clone(), begins, lasts, users, in_parts, phase.spread.is_some(), phase.undelayed.is_some())
     };
     if of(phase) != of(other) {
-        return Err(wrong("its parts have phases that differ, or one of them was stopped"));
+        return Err(wrong("its parts have phases that differ"));
     }
     phase.lasts = phase.lasts.max(other.lasts);
+    phase.cut_off = cut_off;
     phase.clients.seen.add(&other.clients.seen);
     phase.clients.connect_timed_out.add(&other.clients.connect_timed_out);
     phase.shares.add(&other.shares);

@@ -62,8 +62,11 @@ impl LoadPlan {
         self.users.behaviour().check()
     }
 
-    /// What is one for all users can be in one process alone.
-    fn check_shard(&self) -> Result<(), PlanError> {
+    /// Checks that its part can be sent alone: what is one for all users can be in one process alone.
+    ///
+    /// # Errors
+    /// What cannot.
+    pub fn check_shard(&self) -> Result<(), PlanError> {
         let Some(shard) = self.shard else { return Ok(()) };
         let cannot = |what: &str| problem(&format!("part {shard}"), what);
         match self.client.as_ref().map(|client| client.scope) {

@@ -12,7 +12,7 @@ use std::{
 use controllers::Class;
 use serde::{Deserialize, Serialize, Serializer};
 use workloads::{
-    plan::Load,
+    plan::{Load, LoadPlan},
     replay::{Pace, ReplaySessions},
 };
 
@@ -69,6 +69,18 @@ impl Recording {
     /// Sessions and requests that are replayed.
     pub fn played(&self) -> Played {
         Played::new(self.file.clone(), &self.sha256, self.cut)
+    }
+
+    /// Gives a plan that was read back the sessions that it names; others stay names.
+    pub fn fill_in(&self, plan: &mut LoadPlan) {
+        let ours = [self.played(), self.played().with_texts()].map(ReplaySessions::from);
+        for load in plan.phases.iter_mut().flat_map(|phase| &mut phase.loads) {
+            if let Load::Replay { sessions, .. } = load
+                && let Some(found) = ours.iter().find(|ours| *ours == sessions)
+            {
+                *sessions = found.clone();
+            }
+        }
     }
 
     /// The same as a load.

@@ -35,7 +35,7 @@ use crate::{
     args::{LoadArgs, LoadOutput, Output},
     exit::{CommandResult, End, Failure, complain},
     run::{
-        CarryOver, Door, FinishedLoad, LoadEvent, LoadFolder, LoadRequest, StopSignal, ThisProcess, load_context,
+        CarryOver, Door, FinishedLoad, LoadEvent, LoadFolder, LoadRequest, StopSignal, OwnGenerator, load_context,
         run_load,
     },
     screens::restore,
@@ -195,7 +195,7 @@ impl Finder<'_> {
             share: None,
             recorded: None,
             in_parts: false,
-            sender: &ThisProcess,
+            sender: &OwnGenerator,
         };
         let mut trial = Trial::of(rate, &self.objective, least);
         let flag = self.stop.fresh_flag();
@@ -238,7 +238,7 @@ impl Finder<'_> {
             share: None,
             recorded: None,
             in_parts: false,
-            sender: &ThisProcess,
+            sender: &OwnGenerator,
         };
         let mut trial = Trial::of(rate, &self.objective, most);
         let seen = |event: LoadEvent<'_>| _ = event.second().is_some_and(|(window, _)| trial.takes(window));

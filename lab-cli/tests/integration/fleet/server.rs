@@ -8,7 +8,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use super::super::program::{lab_in, signal, wait_until};
+use super::super::program::{lab, lab_in, signal, wait_until};
 
 pub const COORDINATOR: &str = "coordinator:to-and-fro";
 pub const AGENT: &str = "agent:hither-and-thither";
@@ -31,19 +31,24 @@ impl Server {
 
     /// Without it, what is acknowledged is on the disk after a while.
     pub fn with_fsync(always: bool) -> Option<Self> {
-        if Command::new("nats-server").arg("--version").stdout(Stdio::null()).status().is_err() {
-            assert!(std::env::var_os("LAB_REQUIRE_TOOLS").is_none(), "nats-server is not installed");
-            eprintln!("skipped: nats-server is not installed");
+        Self::at(|listen| {
+            let text = printed_settings(listen);
+            if always { text } else { text.replace("  sync_interval: always\n", "") }
+        })
+    }
+
+    /// With other settings than those that are printed.
+    pub fn with_settings(settings: &str) -> Option<Self> {
+        Self::at(|listen| format!("listen: \"{listen}\"\njetstream {{ store_dir: \"lab-nats\" }}\n{settings}"))
+    }
+
+    fn at(settings: impl FnOnce(&str) -> String) -> Option<Self> {
+        if !is_installed() {
             return None;
         }
         let scratch = tempfile::tempdir().expect("a folder");
-        let printed = lab_in(scratch.path()).args(["agent", "--print-nats-config"]).output().expect("lab runs");
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port").local_addr().expect("known").port();
-        let text = String::from_utf8(printed.stdout).expect("text");
-        assert!(text.contains("127.0.0.1:4222\"\n") && text.contains("\"lab-nats\""), "{text}");
-        let text = text.replace("4222\"\n", &format!("{port}\"\n"));
-        let text = if always { text } else { text.replace("  sync_interval: always\n", "") };
-        fs::write(scratch.path().join("nats.conf"), text).expect("written");
+        fs::write(scratch.path().join("nats.conf"), settings(&format!("127.0.0.1:{port}"))).expect("written");
         let mut server = Self { scratch, port, process: None };
         server.again();
         Some(server)
@@ -51,13 +56,7 @@ impl Server {
 
     /// Starts it with what it kept.
     pub fn again(&mut self) {
-        let password = |secret: &str| secret.rsplit(':').next().unwrap_or_default().to_owned();
-        let started = Command::new("nats-server")
-            .args(["-c", "nats.conf", "--log", "nats.log"])
-            .env("LAB_COORDINATOR_PASSWORD", password(COORDINATOR))
-            .env("LAB_AGENT_PASSWORD", password(AGENT))
-            .current_dir(self.scratch.path())
-            .spawn();
+        let started = with_passwords(&mut Command::new("nats-server")).current_dir(self.scratch.path()).spawn();
         self.process = Some(started.expect("nats-server starts"));
         wait_until("the server greets", || {
             let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port));
@@ -83,17 +82,32 @@ impl Server {
     }
 
     /// A command of a coordinator.
-    pub fn lab(&self, args: &[&str]) -> Command {
+    pub fn coordinator(&self, args: &[&str]) -> Command {
         let mut command = lab_in(self.scratch.path());
-        command.env("LAB_NATS_TOKEN", COORDINATOR).args(args).args(["--workers", "--nats", &self.url()]);
+        command.env("LAB_NATS_TOKEN", COORDINATOR).args(args).args(["--nats", &self.url()]);
         command
+    }
+
+    /// The same, of a search that agents compute.
+    pub fn lab(&self, args: &[&str]) -> Command {
+        self.coordinator(&[args, &["--workers"]].concat())
     }
 
     /// An agent with one thread.
     pub fn agent(&self, name: &str) -> Started {
+        self.agent_with(name, &[])
+    }
+
+    /// The same with more flags.
+    pub fn agent_with(&self, name: &str, more: &[&str]) -> Started {
         let mut command = lab_in(self.scratch.path());
         command.env("LAB_NATS_TOKEN", AGENT).args(["agent", "--nats", &self.url(), "--jobs", "1", "--name", name]);
-        Started(command.stdout(Stdio::null()).stderr(Stdio::inherit()).spawn().expect("lab starts"))
+        Started(command.args(more).stdout(Stdio::null()).stderr(Stdio::inherit()).spawn().expect("lab starts"))
+    }
+
+    /// Agents with these names.
+    pub fn agents(&self, names: &str) -> Vec<Started> {
+        names.split(' ').map(|name| self.agent(name)).collect()
     }
 
     /// A connection of somebody who has this secret.
@@ -136,6 +150,33 @@ impl Drop for Started {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+/// False, with a word, where this machine has no server of NATS.
+pub fn is_installed() -> bool {
+    let found = Command::new("nats-server").arg("--version").stdout(Stdio::null()).status().is_ok();
+    if !found {
+        assert!(std::env::var_os("LAB_REQUIRE_TOOLS").is_none(), "nats-server is not installed");
+        eprintln!("skipped: nats-server is not installed");
+    }
+    found
+}
+
+/// The settings that the program prints, for a server at this address.
+pub fn printed_settings(listen: &str) -> String {
+    let printed = lab().args(["agent", "--print-nats-config"]).output().expect("lab runs");
+    let text = String::from_utf8(printed.stdout).expect("text");
+    assert!(text.contains("listen: \"127.0.0.1:4222\"\n") && text.contains("\"lab-nats\""), "{text}");
+    text.replace("listen: \"127.0.0.1:4222\"\n", &format!("listen: \"{listen}\"\n"))
+}
+
+/// A command of a server that has its settings in `nats.conf`.
+pub fn with_passwords(server: &mut Command) -> &mut Command {
+    let password = |secret: &str| secret.rsplit(':').next().unwrap_or_default().to_owned();
+    server
+        .args(["-c", "nats.conf", "--log", "nats.log"])
+        .env("LAB_COORDINATOR_PASSWORD", password(COORDINATOR))
+        .env("LAB_AGENT_PASSWORD", password(AGENT))
 }
 
 /// The number of runs that a search has.

@@ -75,10 +75,15 @@ impl Service {
         self.shared.connections.load(SeqCst)
     }
 
+    /// Requests that it has read.
+    pub fn requests(&self) -> u64 {
+        self.shared.requests.load(SeqCst)
+    }
+
     /// Waits until so many requests have come: on a busy machine that can take seconds.
     pub fn wait_for(&self, requests: u64) {
         let until = Instant::now() + Duration::from_secs(20);
-        while self.shared.requests.load(SeqCst) < requests {
+        while self.requests() < requests {
             assert!(Instant::now() < until, "no {requests} requests");
             thread::sleep(Duration::from_millis(5));
         }

@@ -7,6 +7,11 @@ use crate::{CellRecord, Fate, Intent, Ledger, Recorder, RecorderPhase, RecorderP
 
 /// A part in which each user of its own has been served within 70 ms.
 fn part(number: u32, of: u32) -> ReportRecord {
+    stopped(number, of, None)
+}
+
+/// The same, whose arrivals were stopped at a time.
+fn stopped(number: u32, of: u32, at: Option<Duration>) -> ReportRecord {
     let phases = vec![RecorderPhase {
         name: "all".to_owned(),
         duration: Duration::from_secs(10),
@@ -30,7 +35,23 @@ fn part(number: u32, of: u32) -> ReportRecord {
         recorder.sent(&mut ticket, at);
         recorder.end(ticket, Fate::Served, at + Duration::from_millis(70));
     }
+    if let Some(at) = at {
+        recorder.stop(Timestamp::ZERO + at);
+    }
     recorder.finish(Timestamp::from_secs(11), Health::default()).record(|_| false)
+}
+
+#[test]
+fn a_phase_that_was_cut_off_in_a_part_is_cut_off_where_the_longest_part_ended() {
+    let ms = Duration::from_millis;
+    let parts = [stopped(1, 3, Some(ms(4100))), stopped(2, 3, Some(ms(4000))), part(3, 3)];
+    let lasted = |parts: &[ReportRecord]| {
+        let mut sum = RecordSum::default();
+        parts.iter().try_for_each(|part| sum.add(part)).expect("parts of one plan");
+        let phase = sum.of_those_added().expect("there are some").phases.swap_remove(0);
+        (phase.lasts_ns, phase.cut_off)
+    };
+    assert_eq!((lasted(&parts[..2]), lasted(&parts)), ((4_100_000_000, true), (10_000_000_000, true)));
 }
 
 #[test]

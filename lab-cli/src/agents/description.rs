@@ -1,0 +1,33 @@
+//! What is on the board of a load, for a coordinator that comes later.
+
+use std::time::SystemTime;
+
+use experiment::Experiment;
+use measure::Shard;
+use serde::{Deserialize, Serialize};
+use workloads::plan::LoadPlan;
+
+/// A load, as its board has it.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct LoadDescription {
+    /// One arm.
+    pub experiment: Experiment,
+    /// The whole plan, without what must not be written down.
+    pub plan: LoadPlan,
+    pub members: Vec<CrewMember>,
+    /// By the clock of who had it begun.
+    pub begins: SystemTime,
+    pub flat_out: bool,
+    pub in_parts: bool,
+    pub lost_at_most: f64,
+}
+
+/// An agent of a load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CrewMember {
+    pub name: String,
+    pub shard: Shard,
+    /// Its clock ahead of the coordinator's. Clocks count from the start of a program.
+    pub offset_ms: f64,
+    pub clock_error_ms: f64,
+}
