@@ -8,6 +8,8 @@ mod crew;
 #[cfg(feature = "fleet")]
 mod description;
 #[cfg(feature = "fleet")]
+mod follow;
+#[cfg(feature = "fleet")]
 mod host;
 #[cfg(feature = "fleet")]
 mod limits;

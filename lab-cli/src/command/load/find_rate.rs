@@ -35,7 +35,7 @@ use crate::{
     args::{LoadArgs, LoadOutput, Output},
     exit::{CommandResult, End, Failure, complain},
     run::{
-        CarryOver, Door, FinishedLoad, LoadEvent, LoadFolder, LoadRequest, StopSignal, OwnGenerator, load_context,
+        CarryOver, Door, FinishedLoad, LoadEvent, LoadFolder, LoadRequest, OwnGenerator, StopSignal, load_context,
         run_load,
     },
     screens::restore,
