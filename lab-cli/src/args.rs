@@ -186,7 +186,13 @@ const GROUPS: &[CommandGroup] = &[
             ("sweep", &["lab sweep shop.yaml --policy gradient2 --set limit_min=2..50"]),
             ("tune", &["lab tune shop.yaml --policy gradient2 --under 'p99 < 1s'"]),
             ("suite", &["lab suite --policy gradient2 --output html", "lab suite --random 20 --compare suite.json"]),
-            ("agent", &["lab agent --nats tls://nats.example:4222", "lab agent --print-nats-config > nats.conf"]),
+            (
+                "agent",
+                &[
+                    "lab agent --nats tls://nats.example:4222 --allow-host shop.example",
+                    "lab agent --print-nats-config > nats.conf",
+                ],
+            ),
             ("reproduce", &["lab reproduce seda-fig10", "lab reproduce --all"]),
         ],
     ),

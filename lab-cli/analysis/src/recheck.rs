@@ -24,7 +24,7 @@ use crate::{
     manifest::Block,
     run_file, seconds_log,
     sum_up::{Findings, sum_up},
-    summary::{Arm, RunSummary},
+    summary::{Arm, PartSummary, RunSummary},
 };
 
 /// Plan of a block, by the experiment in the manifest.
@@ -365,6 +365,12 @@ fn seconds(timeline: &[TimelineSecond], arm_run: &ArmRun, differences: &mut Vec<
     let told = of_arm().count() as u64;
     if of_arm().zip(0..).any(|(second, number)| second.second != number) || told + 1 < report.seconds as u64 {
         differs("how many follow on each other", told, report.seconds as u64);
+    }
+    // Of an agent that was lost for a while seconds may be missing; of one that did not come back, the record.
+    let was_lost = |second: &TimelineSecond| second.agents.iter().any(|agent| agent.lost.is_some());
+    let is_missing = |part: &PartSummary| part.agent.is_some() && part.wrong.is_some();
+    if of_arm().any(was_lost) || arm_run.arm.parts.iter().any(is_missing) {
+        return;
     }
     let planned: f64 = arm_run.arm.phases.iter().map(|phase| phase.seconds).sum();
     let all = told as f64 >= planned;

@@ -1,6 +1,7 @@
 //! A coordinator's agents: who is there, how far their clocks are off, and whether they can send their parts.
 
 use std::{
+    collections::BTreeMap,
     net::SocketAddr,
     sync::{
         Mutex, PoisonError,
@@ -30,11 +31,17 @@ use crate::{
 
 /// Agents come within this time.
 const UNTIL_THERE: Duration = Duration::from_secs(30);
+/// Agents that others have are free within this time: what they store is small.
+const UNTIL_FREE: Duration = Duration::from_secs(5);
 /// All of them are ready within this time.
 const UNTIL_READY: Duration = Duration::from_secs(30);
 const ANSWER: Duration = Duration::from_secs(5);
 /// Questions that a clock is told by.
 const READINGS: usize = 40;
+/// An agent that is there says so within this time.
+const LOOK: Duration = Duration::from_secs(1);
+/// Agents that a message names.
+const NAMED: usize = 5;
 
 /// Agents that send loads for this coordinator.
 #[derive(Debug)]
@@ -69,7 +76,7 @@ struct AgentsThere {
 
 impl AgentsThere {
     fn in_words(&self) -> String {
-        let all = [("only these are free", &self.free), ("busy", &self.busy), ("silent", &self.silent)];
+        let all = [("free", &self.free), ("busy", &self.busy), ("without an answer", &self.silent)];
         let mut parts: Vec<String> = all
             .into_iter()
             .filter(|(_, names)| !names.is_empty())
@@ -81,7 +88,7 @@ impl AgentsThere {
             let what = format!("of other versions, or with other policies than lab {}", args::VERSION);
             parts.push(format!("{what}: {}", named.join(", ")));
         }
-        if parts.is_empty() { "none is there".to_owned() } else { parts.join("; ") }
+        if parts.is_empty() { "none is there, or these credentials are no coordinator's".to_owned() } else { parts.join("; ") }
     }
 }
 
@@ -145,7 +152,7 @@ impl AgentCrew {
 
     /// The names of as many as were asked for, once they are there and free: the first ones by name.
     pub(super) fn choose(&self, flag: &StopFlag, tell: &mut dyn FnMut(LoadNews)) -> Result<Vec<String>, RunFailure> {
-        let (until, wanted) = (Instant::now() + UNTIL_THERE, self.wanted as usize);
+        let (since, wanted) = (Instant::now(), self.wanted as usize);
         let mut told = false;
         loop {
             let there = self.there()?;
@@ -155,7 +162,9 @@ impl AgentCrew {
             if flag.is_stopped() {
                 return Err(RunFailure::Interrupted);
             }
-            if Instant::now() > until {
+            // Where all have come, and others have them, nobody else is waited for.
+            let all_are_there = there.free.len() + there.busy.len() + there.silent.len() >= wanted;
+            if since.elapsed() > UNTIL_THERE || all_are_there && since.elapsed() > UNTIL_FREE {
                 let why = format!("--agents {wanted}: {}; start lab agent --nats {}", there.in_words(), self.nats);
                 // What was sent before was no bad usage.
                 let is_first = self.loads.load(Ordering::Relaxed) <= 1;
@@ -179,7 +188,7 @@ impl AgentCrew {
             self.fleet.agents().into_iter().partition(|agent| agent.version == ours);
         let names: Vec<String> = fit.into_iter().map(|agent| agent.name).collect();
         let hello = serde_json::to_vec(&AgentQuestion::Hello { load: None })?;
-        let answers = self.fleet.call(&names, &|_| hello.clone(), ANSWER);
+        let answers = self.fleet.call(&names, &|_| hello.clone(), LOOK);
         let mut there = AgentsThere { others, ..AgentsThere::default() };
         for (name, answer) in names.into_iter().zip(answers) {
             let told = answer.ok().and_then(|answer| serde_json::from_slice::<AgentAnswer>(&answer.bytes).ok());
@@ -255,18 +264,19 @@ impl AgentCrew {
 
     /// Asks all something that none may refuse.
     fn all(&self, names: &[String], question: &dyn Fn(usize) -> Vec<u8>, wait: Duration) -> Result<(), RunFailure> {
-        let mut problems = Vec::new();
+        let (mut refusals, mut problems) = (BTreeMap::<String, Vec<&str>>::new(), Vec::new());
         for (name, answer) in names.iter().zip(self.fleet.call(names, question, wait)) {
             let told = answer.and_then(|answer| {
                 serde_json::from_slice::<AgentAnswer>(&answer.bytes)
                     .map_err(|error| FleetError::Unfit(format!("agent {name} answers something else: {error}")))
             });
             match told {
-                Ok(AgentAnswer { refused: Some(why), .. }) => problems.push(format!("agent {name}: {why}")),
+                Ok(AgentAnswer { refused: Some(why), .. }) => refusals.entry(why).or_default().push(name),
                 Ok(_) => {}
                 Err(error) => problems.push(error.to_string()),
             }
         }
+        problems.extend(refusals.into_iter().map(|(why, names)| format!("{}: {why}", named(&names))));
         if problems.is_empty() { Ok(()) } else { Err(RunFailure::Agents(problems.join("\n"))) }
     }
 
@@ -278,6 +288,17 @@ impl AgentCrew {
 
     pub(super) fn set_members(&self, members: &[CrewMember]) {
         *self.members.lock().unwrap_or_else(PoisonError::into_inner) = members.to_vec();
+    }
+}
+
+/// Agents in words: `agent g1`, `9 agents (g1, g2, g3, g4, g5, ...)`.
+fn named(names: &[&str]) -> String {
+    match names {
+        [name] => format!("agent {name}"),
+        names => {
+            let more = if names.len() > NAMED { ", ..." } else { "" };
+            format!("{} agents ({}{more})", names.len(), names[..names.len().min(NAMED)].join(", "))
+        }
     }
 }
 

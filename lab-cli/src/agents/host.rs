@@ -122,7 +122,8 @@ impl LoadHost {
         if order.version != self.version {
             return Err("it has another version of lab, or other policies".to_owned());
         }
-        let target = (self.resolve)(&order.plan.target.url, &self.limits.allow_host).map_err(Failure::in_words)?;
+        let of_agent = |failure: Failure| format!("{} where this agent is started", failure.in_words());
+        let target = (self.resolve)(&order.plan.target.url, &self.limits.allow_host).map_err(of_agent)?;
         if !order.plan.target.entries.is_empty() {
             return Err("several services have doors of their own, which an agent does not know".to_owned());
         }

@@ -35,15 +35,13 @@ impl AgentLimits {
         }
         let Peak { users, in_a_second } = Peak::of(plan, self);
         if users > self.most_users {
-            return Err(format!(
-                "its part has {users} users, and this agent {} at most (--most-users)",
-                self.most_users
-            ));
+            let most = self.most_users;
+            return Err(format!("its part has over {most} users, the most that this agent has (--most-users)"));
         }
         if in_a_second > self.most_rate {
             let most = self.most_rate;
             return Err(format!(
-                "its part has {in_a_second} arrivals in a second, and this agent sends {most} at most (--most-rate)"
+                "its part has over {most} arrivals in a second, the most that this agent sends (--most-rate)"
             ));
         }
         Ok(())

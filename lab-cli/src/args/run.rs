@@ -97,7 +97,7 @@ pub struct RunArgs {
     /// Of a part of the users: the service that another machine has started, http://10.0.0.5:8080.
     #[arg(long, help_heading = MACHINES, hide_short_help = true, value_name = "URL", conflicts_with_all = ["target", "virtual_time"])]
     pub target_at: Option<String>,
-    /// Where the service of --target here, or of a run with --agents, listens: 0.0.0.0:8080 [default: on loopback, at a free port].
+    /// Where the service of --target here, or of a run with --agents, listens: 10.0.0.5:8080 [default: on loopback, at a free port].
     #[arg(long, help_heading = MACHINES, hide_short_help = true, value_name = "ADDR", value_parser = address)]
     pub listen: Option<SocketAddr>,
 }

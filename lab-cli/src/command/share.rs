@@ -60,6 +60,11 @@ pub(super) fn check_agents(experiment: &Experiment, args: &RunArgs) -> Result<()
     if args.virtual_time {
         return refused("in virtual time nothing is sent: lab sweep, tune and suite have --workers");
     }
+    if let Some(listen) = args.listen.filter(|listen| listen.ip().is_unspecified()) {
+        return refused(&format!(
+            "--listen {listen}: agents go to this address: name the one of this machine that they reach"
+        ));
+    }
     if matches!(&experiment.target.app, AppPlan::Tree(_)) {
         return refused(&format!("{} has several services, each with a door of its own", experiment.name));
     }

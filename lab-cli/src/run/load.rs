@@ -204,7 +204,7 @@ pub fn run_load(
             for event in events {
                 if let (Some(window), LiveEvent::Second(second)) = (&window, event) {
                     seen(LoadEvent::Second(window, &second));
-                    timeline.push(*second);
+                    timeline.push(TimelineSecond { agents: Vec::new(), ..*second });
                 }
             }
         },

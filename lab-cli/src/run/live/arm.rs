@@ -312,7 +312,7 @@ impl Recording<'_> {
         }
         for event in &events {
             if let LiveEvent::Second(second) = event {
-                self.timeline.push((**second).clone());
+                self.timeline.push(TimelineSecond { agents: Vec::new(), ..(**second).clone() });
             }
             self.tell(event);
         }
