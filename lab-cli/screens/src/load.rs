@@ -63,6 +63,10 @@ impl LoadProgress {
     }
 
     pub fn add(&mut self, window: &Window) {
+        if self.last.is_none() {
+            // Whoever sends it may have begun later than the screen.
+            self.elapsed = Duration::from_secs(window.second + 1);
+        }
         let sums = &mut self.sums;
         sums.planned += window.offered + window.retries;
         sums.served += window.served;

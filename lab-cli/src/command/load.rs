@@ -75,7 +75,14 @@ pub fn load(args: &args::LoadArgs, colours: Colours) -> CommandResult {
         sender: &*sender,
     };
     let stop = StopSignal::listen_and_cut(restore).map_err(Failure::because)?;
-    let Sent { finished, silent, pace } = send(args, &request, target, colours, &stop)?;
+    let Sent { finished, silent, pace } = match (send(args, &request, target, colours, &stop), stop.end()) {
+        // Whatever could not be carried out because of the interrupt, the interrupt is why.
+        (Err(Failure::Cause(message)), Some(end)) => {
+            complain(&message);
+            return Ok(end);
+        }
+        (sent, _) => sent?,
+    };
     let planned = experiment.planned_time();
     let given_up = args.requests.filter(|_| silent);
     let total = arm_metrics::phase(&finished.report.total);

@@ -108,5 +108,5 @@ fn a_load_shows_them_in_a_line_or_in_rows() {
     // Before its first second a load says how it can be followed.
     let mut app = App::of_a_load(LoadShape::default());
     app.load = Some(LoadProgress { note: "4 agents begin in 2 s".to_owned(), ..LoadProgress::default() });
-    shows(&app, (80, 24), &["4 agents begin in 2 s", "no second is over yet"]);
+    shows(&app, (80, 24), &["not begun, 0 s", "4 agents begin in 2 s", "no second is over yet"]);
 }

@@ -44,6 +44,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, progress: &LoadProgress, p
 fn draw_gauge(frame: &mut Frame<'_>, area: Rect, progress: &LoadProgress, palette: Palette) {
     let (elapsed, sent) = (progress.elapsed.as_secs_f64(), progress.sums.planned);
     let (share, label) = match (progress.shape.requests, progress.shape.lasts.map(|lasts| lasts.as_secs_f64())) {
+        // Agents are waited for.
+        _ if progress.last.is_none() && !progress.note.is_empty() => (0.0, format!("not begun, {elapsed:.0} s")),
         (Some(requests), _) => {
             (sent as f64 / requests as f64, format!("{sent} of {requests} requests, {elapsed:.0} s"))
         }
