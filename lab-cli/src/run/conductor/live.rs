@@ -64,7 +64,8 @@ impl Run<'_> {
             self.manifest(&capacity, &blocks)?;
             for index in order {
                 let digest =
-                    self.one_arm(index, (block, seed), corpus.as_ref(), capacity.as_ref(), carry_over.as_ref())?;
+                    self.one_arm(index, (block, seed), corpus.as_ref(), capacity.as_ref(), carry_over.as_ref());
+                let digest = digest.map_err(|failure| self.after_other_arms(failure))?;
                 let touched = self.collected.arms.last().is_some_and(|arm| !arm.touches.is_empty());
                 if let Some(entry) = blocks.last_mut()
                     && (entry.plan.is_none() || touched)
@@ -86,6 +87,17 @@ impl Run<'_> {
             }
         }
         self.finish(&capacity, false)
+    }
+
+    /// What is bad usage before anything was run is a failure once an arm was.
+    fn after_other_arms(&self, failure: RunFailure) -> RunFailure {
+        match failure {
+            RunFailure::Agents(why) if !self.collected.arms.is_empty() => {
+                let run = self.folder.path().display();
+                RunFailure::AgentsFailed(format!("{why}; the arms before it are kept: lab report {run}"))
+            }
+            failure => failure,
+        }
     }
 
     /// True if an arm that was to be VALID is not, and the rest need not run.

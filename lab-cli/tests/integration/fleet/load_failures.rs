@@ -152,6 +152,58 @@ fn an_agent_dies_in_the_drain() {
     assert_eq!((sum(&arm["parts"], "sent"), sum(&arm["phases"], "served")), (5, 5));
 }
 
+/// Two arms, of which the first loses an agent.
+const RUN: &str = "
+name: two
+target: {app: emulated, servers: 4, service: {exponential: 5ms}}
+objective: {response_time: 500ms}
+users:
+  model: url
+  phases: [{name: calm, requests: 60/s, for: 4s}]
+arms: [none, concurrency: {max: 4}]
+";
+
+/// Begins it; the agents that are left.
+fn run_that_loses_an_agent(server: &Server) -> (Coordinator, Started) {
+    fs::write(server.folder().join("two.yaml"), RUN).expect("written");
+    let (first, mut second) = (server.agent("a"), server.agent("b"));
+    let run = Coordinator::of(server, "run", &["run", "two.yaml", "--no-tui", "--agents", "2"]);
+    let timeline = server.folder().join("run/timeline.jsonl");
+    let told = || fs::read_to_string(&timeline).map_or(0, |text| text.lines().count());
+    wait_until("two seconds are told", || told() >= 2);
+    second.kill();
+    (run, first)
+}
+
+fn an_agent_dies_in_the_first_arm_of_a_run() {
+    let Some(server) = Server::start() else { return };
+    let (run, _first) = run_that_loses_an_agent(&server);
+    let _third = server.agent("c");
+    let (code, arm) = run.ends();
+    assert_eq!((code, wrong(&arm, 0), wrong(&arm, 1)), (3, String::new(), "missing".to_owned()));
+    let other = &json(&server.folder().join("run/summary.json"))["arms"][1];
+    assert_agrees(other);
+    assert_eq!(other["server"]["requests_read"], sum(&other["phases"], "sent"));
+}
+
+/// Half a minute is given to those who are still to come.
+#[test]
+#[ignore = "three quarters of a minute; docs/benchmarks.md: cargo test -p lab-cli --features fleet --test integration fleet::load -- --ignored"]
+fn a_run_without_agents_for_its_second_arm_keeps_the_first() {
+    let Some(server) = Server::start() else { return };
+    let (run, _first) = run_that_loses_an_agent(&server);
+    let folder = run.folder.clone();
+    let said = || fs::read_to_string(folder.join("run.said")).expect("there");
+    let (code, arm) = run.ends();
+    let text = said();
+    assert_eq!((code, wrong(&arm, 1)), (1, "missing".to_owned()), "{text}");
+    assert!(
+        text.contains("there are only 1: a") && text.contains("the arms before it are kept: lab report run"),
+        "{text}"
+    );
+    assert_eq!(json(&folder.join("run/summary.json"))["partial"], true);
+}
+
 fn a_coordinator_dies_and_nobody_comes() {
     let Some(server) = Server::start() else { return };
     let service = Service::start(Behaves::Well);
@@ -181,6 +233,7 @@ fn who_is_not_heard_of_for_ten_seconds_is_lost() {
         an_agent_dies_amid_a_load_that_may_not_lose_it,
         an_agent_dies_amid_a_load_that_may_lose_it,
         an_agent_dies_in_the_drain,
+        an_agent_dies_in_the_first_arm_of_a_run,
         a_coordinator_dies_and_nobody_comes,
     ];
     thread::scope(|scope| {
