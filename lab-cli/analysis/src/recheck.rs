@@ -376,8 +376,6 @@ fn seconds(timeline: &[TimelineSecond], arm_run: &ArmRun, differences: &mut Vec<
     let all = told as f64 >= planned;
     let phases = || arm_run.arm.phases.iter().map(|phase| &phase.measured);
     let last = report.last_second();
-    // What a part had told before it was lost is in no record.
-    let is_missing = arm_run.arm.parts.iter().any(|part| part.sent == 0 && part.wrong.is_some());
     let sums: [(&str, u64, u64, Option<u64>); 2] = [
         (
             "planned",
@@ -389,7 +387,6 @@ fn seconds(timeline: &[TimelineSecond], arm_run: &ArmRun, differences: &mut Vec<
     ];
     for (what, found, computed, last) in sums {
         let add_up = match last {
-            last if is_missing => found.saturating_add(last.unwrap_or(0)) >= computed,
             Some(last) => found.checked_add(last) == Some(computed),
             None => found <= computed && (!all || found + computed / 100 + 10 >= computed),
         };

@@ -88,7 +88,11 @@ impl AgentsThere {
             let what = format!("of other versions, or with other policies than lab {}", args::VERSION);
             parts.push(format!("{what}: {}", named.join(", ")));
         }
-        if parts.is_empty() { "none is there, or these credentials are no coordinator's".to_owned() } else { parts.join("; ") }
+        if parts.is_empty() {
+            "none is there, or these credentials are no coordinator's".to_owned()
+        } else {
+            parts.join("; ")
+        }
     }
 }
 

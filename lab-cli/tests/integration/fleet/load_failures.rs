@@ -259,11 +259,10 @@ fn a_coordinator_that_ends_loses_nothing_and_leaves_agents_free() {
     service.wait_for(50 + 40);
     load.process.kill();
     Coordinator::attaches(&server, &name, "run").ends_whole(200);
-    // Once more, of a load that is long over.
-    Coordinator::attaches(&server, &name, "again").ends_whole(200);
-    let unknown = server.coordinator(&["load", "--attach", "nobodys"]).output().expect("lab runs");
+    // What a folder has is on no board any more.
+    let unknown = server.coordinator(&["load", "--attach", &name]).output().expect("lab runs");
     let text = told(&unknown);
-    assert!(unknown.status.code() == Some(2) && text.contains("there is no load nobodys"), "{text}");
+    assert!(unknown.status.code() == Some(2) && text.contains(&format!("there is no load {name}")), "{text}");
 
     let read = service.requests();
     let load = Coordinator::begins(&server, &service, "interrupted", &["-R", "50", "-d", "60s"]);

@@ -33,8 +33,8 @@ fn an_agent_sends_what_its_owner_lets_through() {
         assert_refused(&server, &[&["load", url][..], &begins, &["refused"], more].concat(), said);
     };
     refused("http://192.0.2.7/", &["--allow-host", "192.0.2.7", "-R", "10", "-d", "1s"], "agent a: ");
-    refused(&url, &["-R", "500", "-d", "1s"], "agent a: its part has 201 arrivals in a second");
-    refused(&url, &["-c", "21", "-d", "1s"], "agent a: its part has 21 users");
+    refused(&url, &["-R", "500", "-d", "1s"], "agent a: its part has over 200 arrivals in a second");
+    refused(&url, &["-c", "21", "-d", "1s"], "agent a: its part has over 20 users");
     refused(&url, &["-R", "10", "-d", "61s"], "agent a: it lasts 61 s");
 
     // What a closed load comes to is seen when it is sent.
@@ -51,7 +51,7 @@ fn an_agent_sends_what_its_owner_lets_through() {
     let mut first = Started(first);
     let read = service.requests();
     service.wait_for(read + 5);
-    refused(&url, &["-R", "10", "-d", "1s"], "agent a: it is busy with load-127-0-0-1");
+    refused(&url, &["-R", "10", "-d", "1s"], "--agents 1: busy: a (with load-127-0-0-1");
     first.signal("INT");
     assert_eq!(first.0.wait().expect("it ends").code(), Some(130));
     drop(agent);
@@ -104,7 +104,7 @@ fn an_agent_that_is_there_by_its_name_alone_is_named() {
     let note = fleet::AgentNote { name: "gone".to_owned(), version, program, jobs: 1 };
     let _lease = gone.announce(&note, &|| false).expect("it is let in");
     let args = ["load", &service.url(), "--no-tui", "--agents", "1", "-n", "1", "-c", "1", "--out", "run"];
-    assert_refused(&server, &args, "agent gone does not answer");
+    assert_refused(&server, &args, "--agents 1: without an answer: gone");
     assert_eq!(service.requests(), 0);
 }
 
