@@ -226,11 +226,6 @@ impl State {
         self.shape.as_ref().map_or(0, |shape| shape.arms.len() * shape.blocks as usize)
     }
 
-    /// Others than this process send the load.
-    pub fn has_agents(&self) -> bool {
-        self.running.as_ref().is_some_and(|running| !running.agents().is_empty())
-    }
-
     /// The view stands still, or looks back.
     pub fn is_frozen(&self) -> bool {
         self.running.as_ref().is_some_and(|running| running.until.is_some())

@@ -32,10 +32,6 @@ pub(super) fn pressed(state: &mut State, action: Action) -> Option<UserRequest> 
         Action::Change(_) | Action::Arrivals if state.untouchable().is_some() => {
             state.said = state.untouchable().map(str::to_owned);
         }
-        Action::Change(Change::Spike | Change::Impatience) | Action::Arrivals if state.has_agents() => {
-            let why = "agents send this load, each its part of the plan: users cannot be changed while it goes on";
-            state.said = Some(why.to_owned());
-        }
         Action::Change(change) => change_is_wanted(state, change),
         Action::Arrivals => {
             let resting = state.running.as_ref().is_some_and(|running| running.resting);

@@ -296,12 +296,13 @@ impl AgentCrew {
 }
 
 /// Agents in words: `agent g1`, `9 agents (g1, g2, g3, g4, g5, ...)`.
-fn named(names: &[&str]) -> String {
+pub(super) fn named<N: AsRef<str> + Display>(names: &[N]) -> String {
     match names {
         [name] => format!("agent {name}"),
         names => {
             let more = if names.len() > NAMED { ", ..." } else { "" };
-            format!("{} agents ({}{more})", names.len(), names[..names.len().min(NAMED)].join(", "))
+            let first: Vec<&str> = names.iter().take(NAMED).map(AsRef::as_ref).collect();
+            format!("{} agents ({}{more})", names.len(), first.join(", "))
         }
     }
 }

@@ -6,14 +6,14 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use analysis::{run_file, text::counted, whole_arm::APPROXIMATIONS};
+use analysis::{run_file, whole_arm::APPROXIMATIONS};
 use experiment::plan_digest::{concealed_of, digest_of};
 use fleet::LoadBoard;
 use serde_json::{Value, json};
 use workloads::{StopFlag, plan::LoadPlan};
 
 use super::{
-    crew::{AgentCrew, shard_of},
+    crew::{AgentCrew, named, shard_of},
     description::{CrewMember, LoadDescription},
     follow::Follower,
     order::{LoadOrder, OrderedOptions},
@@ -136,15 +136,15 @@ impl AgentCrew {
             Ok((members, at.wall))
         });
         let (members, begins) = begun.inspect_err(|_| self.stop(name, &names, true))?;
-        let agents = counted(members.len(), "agent");
-        let all: Vec<&str> = members.iter().take(8).map(|member| &*member.name).collect();
-        let more = if members.len() > all.len() { ", ..." } else { "" };
-        tell(LoadNews::Note(format!(
-            "{agents} ({}{more}) begin in {:.0} s; should this end before them: lab load --attach {name} --nats {}",
-            all.join(", "),
-            begins.duration_since(SystemTime::now()).unwrap_or_default().as_secs_f64(),
-            self.nats
-        )));
+        // A service of this coordinator's ends with it.
+        if load.experiment.arms[load.arm].direct {
+            tell(LoadNews::Note(format!(
+                "{} begin in {:.0} s; should this end before them: lab load --attach {name} --nats {}",
+                named(&names),
+                begins.duration_since(SystemTime::now()).unwrap_or_default().as_secs_f64(),
+                self.nats
+            )));
+        }
         tell(LoadNews::Begins(begins));
         Ok((members, begins))
     }

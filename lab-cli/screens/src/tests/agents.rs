@@ -49,14 +49,6 @@ fn a_run_shows_who_sends_it_and_who_is_lost() {
 }
 
 #[test]
-fn users_of_agents_cannot_be_changed() {
-    let mut app = sent_by(&four());
-    press(&mut app, KeyCode::Char('s'));
-    assert!(app.live.form.is_none());
-    shows(&app, (80, 24), &["users cannot be changed"]);
-}
-
-#[test]
 fn where_not_all_have_room_those_in_trouble_come_first() {
     let mut many: Vec<AgentSecond> = (1..=1000).map(|number| agent(number, 1000)).collect();
     many[411].lost = Some("it was started again, and knows nothing of it".to_owned());
