@@ -296,9 +296,9 @@ impl AgentCrew {
 }
 
 /// Agents in words: `agent g1`, `9 agents (g1, g2, g3, g4, g5, ...)`.
-pub(super) fn named<N: AsRef<str> + Display>(names: &[N]) -> String {
+pub(super) fn named<N: AsRef<str>>(names: &[N]) -> String {
     match names {
-        [name] => format!("agent {name}"),
+        [name] => format!("agent {}", name.as_ref()),
         names => {
             let more = if names.len() > NAMED { ", ..." } else { "" };
             let first: Vec<&str> = names.iter().take(NAMED).map(AsRef::as_ref).collect();

@@ -9,7 +9,7 @@ use analysis::{
     judge::{gates, measures, threshold::Threshold},
     live::{LiveEvent, TimelineSecond},
     manifest::Block,
-    record::{self, ArmRecord},
+    record::{self, ArmRecord, PartFacts},
     sum_up::{Findings, sum_up},
     summary::{Arm, Conditions, LatencyObjective, Mode, NeighbourUse, RunSummary},
 };
@@ -124,6 +124,11 @@ impl LoadRequest<'_> {
         seed_of(self.experiment, BLOCK)
     }
 
+    fn to_send<'l>(&'l self, plan: &'l LoadPlan, options: &'l RunOptions) -> LoadToSend<'l> {
+        let Self { experiment, flat_out, in_parts, .. } = *self;
+        LoadToSend { experiment, arm: 0, plan, options, flat_out, in_parts }
+    }
+
     /// The whole plan of the load, to be sent to this target.
     pub fn plan(&self, target: Target) -> LoadPlan {
         resolve::load_plan(self.experiment, self.arm(), &[], target, self.seed(), None)
@@ -169,18 +174,9 @@ pub fn run_load(
     }
     let told = request.share.and_then(RunShare::users).and_then(|users| users.began.clone());
     let began = told.or_else(|| begins.filter(|_| request.share.is_some()).map(beginning));
-    let by_agents = request.sender.agents();
-    let neighbours = if by_agents > 0 { None } else { neighbours(&plan.target, &options)? };
-    let to_send = LoadToSend {
-        experiment,
-        arm: 0,
-        plan: &plan,
-        options: &options,
-        flat_out: request.flat_out,
-        in_parts: request.in_parts,
-    };
+    let neighbours = if request.sender.agents() > 0 { None } else { neighbours(&plan.target, &options)? };
     let sent = request.sender.send(
-        &to_send,
+        &request.to_send(&plan, &options),
         &mut |news| {
             let (window, events) = match news {
                 LoadNews::Note(text) => {
@@ -235,27 +231,39 @@ pub fn run_load(
         report.replayed = Some(replayed.of(recorded));
         found.replayed = report.replayed;
     }
-    let measures = experiment.measures_plan(None, false);
-    let lost_at_most = request.sender.lost_at_most();
-    let context = gates::Context { lost_at_most, ..context(experiment.objective, request.flat_out) };
-    measures::fill_in(&mut found, &timeline, &measures);
-    gates::stamp(&mut found, &context);
-    let mut record = ArmRecord::of(&found, context, measures, &report, |_| request.in_parts);
-    let digest = digest_of(&plan)?;
-    record.part = request.share.map(|_| facts(digest.clone(), began));
     let parts =
-        AgentParts { agents, plan: digest.clone(), model: arm_summary::model_of(&plan).cloned(), records: parts };
-    if by_agents > 0 {
-        let at = saved.as_ref().map_or(Path::new("the load"), |saved| saved.folder.path());
-        let whole = parts.whole(&mut record, at, &timeline)?;
-        (found, report) = (whole.arm, whole.report);
-    }
+        AgentParts { agents, plan: digest_of(&plan)?, model: arm_summary::model_of(&plan).cloned(), records: parts };
+    let part = request.share.map(|_| facts(parts.plan.clone(), began));
+    let at = saved.as_ref().map_or(Path::new("the load"), |saved| saved.folder.path());
+    let record = judge(request, (&mut found, &mut report), part, (&parts, at), &timeline)?;
     let summary = summary(experiment, &found, &timeline, stopped || request.share.is_some());
     let folder = saved
-        .map(|saved| saved.finish(request, &Ended { digest, report: &report, record, parts }, &summary, stopped))
+        .map(|saved| saved.finish(request, &Ended { report: &report, record, parts }, &summary, stopped))
         .transpose()?;
     request.sender.kept();
     Ok(FinishedLoad { summary, report, folder })
+}
+
+/// Judges the arm, which is the sum of its parts where agents have sent it; gives its record.
+fn judge(
+    request: &LoadRequest<'_>,
+    (found, report): (&mut Arm, &mut Report),
+    part: Option<PartFacts>,
+    (parts, folder): (&AgentParts, &Path),
+    timeline: &[TimelineSecond],
+) -> Result<ArmRecord, RunFailure> {
+    let measures = request.experiment.measures_plan(None, false);
+    let lost_at_most = request.sender.lost_at_most();
+    let context = gates::Context { lost_at_most, ..context(request.experiment.objective, request.flat_out) };
+    measures::fill_in(found, timeline, &measures);
+    gates::stamp(found, &context);
+    let mut record = ArmRecord::of(found, context, measures, report, |_| request.in_parts);
+    record.part = part;
+    if request.sender.agents() > 0 {
+        let whole = parts.whole(&mut record, folder, timeline)?;
+        (*found, *report) = (whole.arm, whole.report);
+    }
+    Ok(record)
 }
 
 /// Watches what a service of this machine waits for; `None`: it is another machine's, or of this process.
@@ -279,7 +287,6 @@ fn own_process() -> Vec<i32> {
 
 /// Values of a turn that are saved.
 struct Ended<'a> {
-    digest: String,
     report: &'a Report,
     record: ArmRecord,
     parts: AgentParts,
@@ -367,7 +374,7 @@ impl Saved {
         write_histograms(ended.report, &self.folder.path().join(histograms::file_name(label, BLOCK)))?;
         ended.parts.save(label, BLOCK, &mut self.folder)?;
         self.folder.put(&record::file_name(label, BLOCK), &ended.record)?;
-        self.manifest(request, Some(ended.digest.clone()))?;
+        self.manifest(request, Some(ended.parts.plan.clone()))?;
         self.folder.replace("summary.json", summary)?;
         self.folder.sync()?;
         self.folder.replace(digests::NAME, &Digests::of(self.folder.path())?)?;

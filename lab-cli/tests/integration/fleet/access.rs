@@ -64,7 +64,7 @@ fn assert_refused(output: &Output, said: &str) {
 }
 
 impl Way {
-    fn is_tried(self) {
+    fn goes(self) {
         let Some(server) = Server::with_settings(&self.settings) else { return };
         let service = Service::start(Behaves::Well);
         let at = &server.folder();
@@ -98,7 +98,7 @@ fn agents_and_coordinators_come_in_with_the_right_secret_alone() {
     ];
     thread::scope(|scope| {
         for (settings, right, wrong) in ways {
-            scope.spawn(|| Way { settings, right, wrong }.is_tried());
+            scope.spawn(|| Way { settings, right, wrong }.goes());
         }
     });
 }
