@@ -49,7 +49,12 @@ impl Fleet {
     /// # Errors
     /// No coordinator has been here, and this is none.
     pub fn board(&self, load: &str) -> Result<LoadBoard<'_>, FleetError> {
-        let loads = self.runtime.block_on(async { Ok(Stores::there(&self.jetstream).await?.loads) })?;
+        let loads = match self.stores.get() {
+            Some(stores) => stores.loads.clone(),
+            None => {
+                self.runtime.block_on(async { Ok::<_, FleetError>(Stores::there(&self.jetstream).await?.loads) })?
+            }
+        };
         Ok(LoadBoard { fleet: self, loads, load: load.to_owned() })
     }
 
@@ -58,7 +63,9 @@ impl Fleet {
     /// # Errors
     /// The server does not keep it.
     pub fn make_stores(&self) -> Result<(), FleetError> {
-        self.runtime.block_on(async { Stores::made(&self.jetstream).await.map(drop) })
+        let stores = self.runtime.block_on(Stores::made(&self.jetstream))?;
+        self.stores.get_or_init(|| stores);
+        Ok(())
     }
 }
 

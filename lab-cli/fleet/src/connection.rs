@@ -1,6 +1,6 @@
 //! A connection, whose calls wait for their answers.
 
-use std::time::Duration;
+use std::{sync::OnceLock, time::Duration};
 
 use async_nats::{
     Client, ConnectErrorKind,
@@ -8,7 +8,7 @@ use async_nats::{
 };
 use tokio::runtime::{Builder, Runtime};
 
-use super::{FleetError, NatsAccess, access::shown};
+use super::{FleetError, NatsAccess, access::shown, stores::Stores};
 
 /// The oldest server whose answers are understood: major, minor.
 const OLDEST: (u32, u32) = (2, 10);
@@ -22,6 +22,8 @@ pub struct Fleet {
     pub(crate) runtime: Runtime,
     pub(crate) client: Client,
     pub(crate) jetstream: Context,
+    /// What the server keeps, once it has said so: it may be away later.
+    pub(crate) stores: OnceLock<Stores>,
     /// The name that the other side is told.
     pub(crate) name: String,
 }
@@ -66,7 +68,7 @@ impl Fleet {
             jetstream::new(client.clone())
         };
         jetstream.set_timeout(ANSWER);
-        Ok(Self { runtime, client, jetstream, name: name.to_owned() })
+        Ok(Self { runtime, client, jetstream, stores: OnceLock::new(), name: name.to_owned() })
     }
 
     /// The name that the other side is told.

@@ -19,7 +19,7 @@ use workloads::StopFlag;
 
 use super::{
     clock::{ClockOffset, ClockReading},
-    description::{CrewMember, LoadDescription},
+    description::{CrewMember, LoadDescription, ReadyLoad},
     order::{AgentAnswer, AgentQuestion, Beginning, LoadOrder, LoadStage},
 };
 use crate::{
@@ -57,6 +57,8 @@ pub struct AgentCrew {
     pub(super) attach: Option<String>,
     began: Instant,
     loads: AtomicU32,
+    /// A load that agents have been told to begin, and that is not followed yet.
+    pub(super) ready: Mutex<Option<ReadyLoad>>,
     /// Loads that were sent, and that nobody has said to keep.
     pub(super) sent: Mutex<Vec<String>>,
     /// Those of the last load.
@@ -119,6 +121,7 @@ impl AgentCrew {
             attach: None,
             began: Instant::now(),
             loads: AtomicU32::new(0),
+            ready: Mutex::default(),
             sent: Mutex::default(),
             members: Mutex::default(),
         })

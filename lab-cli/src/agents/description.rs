@@ -31,3 +31,11 @@ pub struct CrewMember {
     pub offset_ms: f64,
     pub clock_error_ms: f64,
 }
+
+/// A load that agents have been told to begin.
+#[derive(Debug)]
+pub struct ReadyLoad {
+    pub name: String,
+    pub members: Vec<CrewMember>,
+    pub begins: SystemTime,
+}

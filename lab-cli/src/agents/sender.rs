@@ -3,18 +3,18 @@
 use std::{
     net::SocketAddr,
     sync::PoisonError,
+    thread,
     time::{Duration, SystemTime},
 };
 
 use analysis::{run_file, whole_arm::APPROXIMATIONS};
 use experiment::plan_digest::{concealed_of, digest_of};
-use fleet::LoadBoard;
 use serde_json::{Value, json};
 use workloads::{StopFlag, plan::LoadPlan};
 
 use super::{
     crew::{AgentCrew, named, shard_of},
-    description::{CrewMember, LoadDescription},
+    description::{CrewMember, LoadDescription, ReadyLoad},
     follow::Follower,
     order::{LoadOrder, OrderedOptions},
 };
@@ -25,25 +25,44 @@ use crate::{
 
 /// From the orders to begin until the beginning, at least.
 const LEAD: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Until then before its beginning a load is waited for: time to set up what observes it.
+const SETUP: Duration = Duration::from_millis(500);
 
 impl LoadSender for AgentCrew {
+    fn prepare(
+        &self,
+        load: &LoadToSend<'_>,
+        tell: &mut dyn FnMut(LoadNews),
+        flag: &StopFlag,
+    ) -> Result<(), RunFailure> {
+        let ready = self.begin_load(load, flag, tell)?;
+        let ahead = || ready.begins.duration_since(SystemTime::now()).unwrap_or_default();
+        while ahead() > SETUP && !flag.is_stopped() {
+            thread::sleep(LOOK.min(ahead().saturating_sub(SETUP)));
+        }
+        *self.ready.lock().unwrap_or_else(PoisonError::into_inner) = Some(ready);
+        Ok(())
+    }
+
     fn send(
         &self,
         load: &LoadToSend<'_>,
         tell: &mut dyn FnMut(LoadNews),
         flag: &StopFlag,
     ) -> Result<SentLoad, RunFailure> {
-        let name = self.attach.clone().unwrap_or_else(|| self.name_of_load(&load.experiment.name));
-        // The server is there now, and may be away when agents begin.
-        let board = self.fleet.board(&name)?;
-        let (members, begins) = match &self.attach {
-            Some(_) => {
-                let LoadDescription { members, begins, .. } = self.described(&name)?;
-                (members, begins)
+        let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let ReadyLoad { name, members, begins } = match (ready, &self.attach) {
+            (Some(ready), _) => ready,
+            (None, Some(name)) => {
+                let LoadDescription { members, begins, .. } = self.described(name)?;
+                ReadyLoad { name: name.clone(), members, begins }
             }
-            None => self.begin_load(load, (&name, &board), flag, tell)?,
+            (None, None) => self.begin_load(load, flag, tell)?,
         };
         self.set_members(&members);
+        let board = self.fleet.board(&name)?;
         let sent = Follower::new(self, &name, &board, members, begins).follow(&load.options.commands, tell, flag);
         self.sent.lock().unwrap_or_else(PoisonError::into_inner).push(name);
         sent
@@ -79,10 +98,12 @@ impl AgentCrew {
     fn begin_load(
         &self,
         load: &LoadToSend<'_>,
-        (name, board): (&str, &LoadBoard<'_>),
         flag: &StopFlag,
         tell: &mut dyn FnMut(LoadNews),
-    ) -> Result<(Vec<CrewMember>, SystemTime), RunFailure> {
+    ) -> Result<ReadyLoad, RunFailure> {
+        // The server is there now, and may be away when agents begin.
+        let name = self.name_of_load(&load.experiment.name);
+        let board = self.fleet.board(&name)?;
         let refused = RunFailure::Agents;
         if load.plan.replays() && !self.send_recording {
             let why = "a recording may say what people did: agents get it with --send-recording";
@@ -100,7 +121,7 @@ impl AgentCrew {
         experiment.arms = vec![load.experiment.arms[load.arm].clone()];
         let names = self.choose(flag, tell)?;
         let order = |shard| LoadOrder {
-            load: name.to_owned(),
+            load: name.clone(),
             shard,
             version: version(),
             digest: digest.clone(),
@@ -132,10 +153,10 @@ impl AgentCrew {
                 lost_at_most: self.lost_at_most,
             };
             board.describe(&serde_json::to_vec(&described)?)?;
-            self.begin(name, (&names, &clocks), at)?;
+            self.begin(&name, (&names, &clocks), at)?;
             Ok((members, at.wall))
         });
-        let (members, begins) = begun.inspect_err(|_| self.stop(name, &names, true))?;
+        let (members, begins) = begun.inspect_err(|_| self.stop(&name, &names, true))?;
         // A service of this coordinator's ends with it.
         if load.experiment.arms[load.arm].direct {
             tell(LoadNews::Note(format!(
@@ -146,6 +167,6 @@ impl AgentCrew {
             )));
         }
         tell(LoadNews::Begins(begins));
-        Ok((members, begins))
+        Ok(ReadyLoad { name, members, begins })
     }
 }

@@ -61,6 +61,20 @@ pub struct SentLoad {
 
 /// Whoever sends loads.
 pub trait LoadSender: fmt::Debug + Send + Sync {
+    /// Prepares a load, and waits until it begins but for a moment, in which observers of it are set up. Without that, it is a part of
+    /// [`send`](Self::send).
+    ///
+    /// # Errors
+    /// Nothing will be sent.
+    fn prepare(
+        &self,
+        _load: &LoadToSend<'_>,
+        _tell: &mut dyn FnMut(LoadNews),
+        _flag: &StopFlag,
+    ) -> Result<(), RunFailure> {
+        Ok(())
+    }
+
     /// Sends a load, from its first request to its last answer. `tell` hears of each second as it ends.
     ///
     /// # Errors

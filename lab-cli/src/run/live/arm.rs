@@ -104,6 +104,20 @@ pub fn run(
         carry_over.wait(&service.door, stop, |text| _ = tell(&LiveEvent::Note { text }, folder, sinks))
     });
     site.read_metrics(&turn.site)?;
+    let flag = stop.fresh_flag();
+    let (sender, experiment, number) = turn.sender;
+    let to_send = LoadToSend {
+        experiment,
+        arm: number,
+        plan: &plan,
+        options: &options,
+        flat_out: false,
+        in_parts: turn.in_parts,
+    };
+    let mut failed = None;
+    let hear = &mut |news| failed = tell_early(news, folder, sinks).err().or(failed.take());
+    sender.prepare(&to_send, hear, &flag)?;
+    failed.map_or(Ok(()), Err)?;
     // What is observed from here on is the load, and no wait for it.
     let begins = waited_for(turn, &plan.target.url, folder, sinks, stop)?;
     let began = begins.map(beginning);
@@ -114,7 +128,6 @@ pub fn run(
         queues: ListenQueues::of(&site.pids_of_lab()),
         used: Used::now(&site),
     };
-    let flag = stop.fresh_flag();
     let commands = UserCommands::default();
     let observers = Observers::begin(turn, &site, &plan, folder.path(), &commands)?;
     let seconds = Seconds::new(&turn.arm.label, turn.block, &plan);
@@ -131,18 +144,10 @@ pub fn run(
         touches: Vec::new(),
     };
     // Numbers of several generators are joined with the service's by nobody.
-    let (sender, experiment, number) = turn.sender;
     let numbered = shard.is_none() && sender.agents() == 0;
-    let options = RunOptions { numbered, second_times: true, commands, begins, ..options };
+    let observed = RunOptions { numbered, second_times: true, commands, begins, ..options.clone() };
     recording.site.load_begins();
-    let to_send = LoadToSend {
-        experiment,
-        arm: number,
-        plan: &plan,
-        options: &options,
-        flat_out: false,
-        in_parts: turn.in_parts,
-    };
+    let to_send = LoadToSend { options: &observed, ..to_send };
     let SentLoad { report, agents, parts } = sender.send(&to_send, &mut |news| recording.hear(news), &flag)?;
     let digest = digest_of(&plan)?;
     let part = shard.map(|_| facts(digest.clone(), began));
@@ -153,6 +158,15 @@ pub fn run(
         records: parts,
     });
     Ok(Ended { part, sent, ..recording.end(report, &before)? })
+}
+
+/// Tells what happens before the load begins.
+fn tell_early(news: LoadNews, folder: &mut ResultsFolder, sinks: &mut Sinks) -> Result<(), RunFailure> {
+    match news {
+        LoadNews::Note(text) => tell(&LiveEvent::Note { text }, folder, sinks),
+        LoadNews::Begins(at) => tell(&LiveEvent::LoadStarted { at: rfc3339(at) }, folder, sinks),
+        LoadNews::Second(_) => Ok(()),
+    }
 }
 
 /// Waits for the beginning of a part of the users, once all is ready but what takes a moment; `None`: they are all of them.
