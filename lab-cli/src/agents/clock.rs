@@ -11,7 +11,7 @@ pub struct ClockReading {
 }
 
 /// The difference of two clocks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockOffset {
     /// Their clock ahead of ours, in nanoseconds.
     pub ahead_ns: i64,

@@ -59,7 +59,7 @@ pub struct AgentCrew {
     loads: AtomicU32,
     /// A load that agents have been told to begin, and that is not followed yet.
     pub(super) ready: Mutex<Option<ReadyLoad>>,
-    /// Loads that were sent, and that nobody has said to keep.
+    /// Loads that are over, and whose posts the server still has.
     pub(super) sent: Mutex<Vec<String>>,
     /// Those of the last load.
     pub(super) members: Mutex<Vec<CrewMember>>,
@@ -138,8 +138,12 @@ impl AgentCrew {
 
     /// What is on the board of a load.
     pub(super) fn described(&self, name: &str) -> Result<LoadDescription, RunFailure> {
-        let missing =
-            || RunFailure::Agents(format!("there is no load {name} at {} (they are kept for a week)", self.nats));
+        let missing = || {
+            RunFailure::Agents(format!(
+                "there is no load {name} at {} (one is there until its folder is written, for a week at most)",
+                self.nats
+            ))
+        };
         let bytes = self.fleet.board(name)?.description()?.ok_or_else(missing)?;
         Ok(serde_json::from_slice(&bytes)?)
     }

@@ -1,11 +1,13 @@
 //! What is on the board of a load, for a coordinator that comes later.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use experiment::Experiment;
 use measure::Shard;
 use serde::{Deserialize, Serialize};
 use workloads::plan::LoadPlan;
+
+use super::clock::ClockOffset;
 
 /// A load, as its board has it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -30,6 +32,14 @@ pub struct CrewMember {
     /// Its clock ahead of the coordinator's. Clocks count from the start of a program.
     pub offset_ms: f64,
     pub clock_error_ms: f64,
+}
+
+impl CrewMember {
+    /// Its clock as it was when the load began.
+    pub fn clock(&self) -> ClockOffset {
+        let error = Duration::try_from_secs_f64(self.clock_error_ms / 1e3).unwrap_or_default();
+        ClockOffset { ahead_ns: (self.offset_ms * 1e6) as i64, error }
+    }
 }
 
 /// A load that agents have been told to begin.

@@ -88,8 +88,8 @@ impl<'a> Follower<'a> {
         let names: Vec<String> = members.iter().map(|member| member.name.clone()).collect();
         let hello = AgentQuestion::Hello { load: Some(load.to_owned()) };
         let contact = crew.fleet.keep_contact(&names, serde_json::to_vec(&hello).unwrap_or_default(), SIGN);
-        let part = |member| FollowedPart {
-            clock: ClockOffset::default(),
+        let part = |member: CrewMember| FollowedPart {
+            clock: member.clock(),
             member,
             heard: Instant::now(),
             stage: LoadStage::Ready,
