@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub use traces::PreviousPage;
 
 use crate::balance::{Balancer, Per};
-pub use behaviour::{Account, Behaviour, ConnectionHabit, FailureRule, Patience};
+pub use behaviour::{Account, Behaviour, ConnectionHabit, FailureRule, Patience, RefusalMarks};
 pub use check::PlanError;
 pub use client::{ClientPolicy, ClientScope, ClientSpec};
 pub use script::{

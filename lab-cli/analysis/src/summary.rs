@@ -32,7 +32,7 @@ pub use answer::{
     AnswerColumn, ArmAnswer, ArmVerdict, ArmVerdictWord, BlockMedian, ColumnFigures, LowerPercentile, RecoveryAnswer,
     RunAnswer,
 };
-pub use arm::{Arm, Client, WalkRow, arm_names};
+pub use arm::{Arm, Client, PROGRAM, WalkRow, arm_names};
 pub use conditions::{CarriedOver, ClockConditions, Conditions, Headroom, Notches, Speed};
 pub use curve::{Curve, CurvePoint};
 pub use decision::{DecisionEnd, LookFound, SequentialOutcome, Undecided};

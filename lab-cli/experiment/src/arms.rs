@@ -16,12 +16,14 @@ use super::{
     fields::{Fields, join},
     hindsight::{BestStaticKeys, hindsight},
     keys::{Table, by, choice, count, flag, free, names, shapes, table, time},
-    own_arm,
+    label::label,
+    own_arm, own_proxy,
     own_target::{Base, own_target},
     plan::{AppPlan, ArmPlan, Hindsight, SearchRange, Tree},
     policy::{Policy, as_written, check, is_known, parted, place_of_key, policy_and_settings, resolved, settings_of},
     policy_schema::{LabKeys, arm as arm_shape},
     problem::{Place, Problems},
+    proxy_arm,
     raw::{Entry, Node, Value},
     refusal::{OnRefuseKey, on_refuse},
     tree::{self, BALANCERS},
@@ -49,7 +51,7 @@ table! {
 shapes! {
     ArmShape as "Arm" = |generator| {
         let [lab, searched] = [LabKeys::of::<ArmKeys>(generator), LabKeys::of::<BestStaticKeys>(generator)];
-        arm_shape(&lab, &searched, generator)
+        arm_shape(&lab, &searched, proxy_arm::shapes(generator), generator)
     };
 }
 
@@ -110,6 +112,9 @@ pub(crate) fn only(arms: &[ArmPlan], names: &[String], base: Option<Base<'_>>, p
 fn arm(node: &Node, base: Option<Base<'_>>, problems: &Problems) -> Option<ArmPlan> {
     let app = base.map(|base| &base.target.app);
     let (name, settings) = policy_and_settings(node, "arms", problems)?;
+    if proxy_arm::is_one(name) {
+        return proxy_arm::arm(name, settings, node, base, problems);
+    }
     let path = join("arms", name);
     let (lab, mut own) = parted(settings, &path, problems, |entry| is_the_labs(entry, name))?;
     let mut arm = lab_keys(name, &Fields::of_table::<ArmKeys>(&lab, &path, problems)?, base);
@@ -195,15 +200,6 @@ fn lab_keys(name: &str, fields: &Fields<'_>, base: Option<Base<'_>>) -> ArmPlan 
         }
     }
     arm
-}
-
-fn label(fields: &Fields<'_>, key: &str) -> String {
-    let Some(label) = fields.text(key) else { return String::new() };
-    let can_name = label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') && !label.is_empty();
-    if !can_name {
-        fields.problem(key, "is not a valid arm name", "letters, digits, - and _");
-    }
-    if can_name { label } else { String::new() }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use installed::catalogue;
 
 use super::{
     fields::join,
+    own_proxy::preset_setting,
     problem::Problems,
     raw::{Entry, Node, Value},
 };
@@ -55,6 +56,9 @@ fn arms_of(arm: Node, problems: &Problems) -> Vec<Node> {
 /// The values of a parameter that has a list, and is none itself.
 fn list<'a>(policy: &str, entry: &'a Entry) -> Option<&'a Vec<Node>> {
     let Value::List(values) = &entry.node.value else { return None };
+    if preset_setting(policy, &entry.key).is_some() {
+        return Some(values);
+    }
     let (known, _) = catalogue().resolve(policy, &Settings::new()).ok()?;
     let is_scalar = |kind| {
         matches!(kind, ParamKind::Number | ParamKind::Count | ParamKind::Time | ParamKind::Flag | ParamKind::Choice)

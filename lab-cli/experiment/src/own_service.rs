@@ -145,7 +145,7 @@ pub fn own_service(fields: &Fields<'_>) -> Option<OwnService> {
     (service.url.is_some() || service.command.is_some()).then_some(service)
 }
 
-fn ready(fields: &Fields<'_>, key: &str) -> String {
+pub fn ready(fields: &Fields<'_>, key: &str) -> String {
     let ready = fields.text(key).unwrap_or_else(|| "/".to_owned());
     if !ready.starts_with('/') || ready.contains(|c: char| c.is_whitespace() || c.is_control()) {
         fields.problem(key, format!("{ready:?} is not a path"), "write /health");
@@ -189,7 +189,7 @@ fn base(fields: &Fields<'_>, key: &str) -> Option<String> {
     Some(url.as_str().trim_end_matches('/').to_owned())
 }
 
-fn words(fields: &Fields<'_>, key: &str) -> Option<CommandWords> {
+pub fn words(fields: &Fields<'_>, key: &str) -> Option<CommandWords> {
     match shlex::split(&fields.text(key)?) {
         Some(words) if !words.is_empty() => Some(CommandWords(words)),
         Some(_) => fields.wrong(key, "it is empty", "write ./my-service --port {port}"),

@@ -38,6 +38,7 @@ pub use crate::{
     costs::CostChanges,
     exported_metrics::{ExportedMetrics, MetricSeries},
     mail::Mail,
+    own_proxy::{OwnProxy, PRESETS, ProxyPlaces, ProxyPreset},
     own_service::{CommandWords, OwnService, PORT},
     rate::Rate,
 };
@@ -156,7 +157,7 @@ impl Experiment {
         matches!(self.target.app, AppPlan::Own(_)) && self.simulation.costs.service.is_none()
     }
 
-    /// Reason for which a run in virtual time is refused, if it is: a service of which nothing is known, users who need what answers
+    /// Reason for which a run in virtual time is refused, if it is: a service of which nothing is known, a proxy that is not the lab's, users who need what answers
     /// there do not carry, or a threshold on what the generator used.
     pub fn live_only(&self) -> Option<String> {
         let asks = |text: &&String| Threshold::parse(text).is_ok_and(|threshold| threshold.asks_generator());
@@ -164,6 +165,12 @@ impl Experiment {
             return Some(format!(
                 "the threshold `{threshold}` asks what the generator used, and in virtual time there is none: run it \
                  live, or leave the threshold out"
+            ));
+        }
+        if let Some(arm) = self.arms.iter().find(|arm| arm.proxy.is_some()) {
+            return Some(format!(
+                "{} is another program, which has no virtual time: run it live, or leave it out (--policy)",
+                arm.label
             ));
         }
         let missing = match &self.users.model {

@@ -4,17 +4,17 @@ use analysis::{Manifest, manifest::Block, recheck::BlockPlan};
 use controllers::random::seed_for;
 use serde::Deserialize as _;
 use serde_json::Value;
-use workloads::plan::{LoadPlan, Target, Users};
+use workloads::plan::{LoadPlan, RefusalMarks, Target, Users};
 
 use super::resolve;
 use crate::plan::{ArmPlan, Experiment, concealed, concealed_plan};
 
-/// Digest of what users mean to do, without the port that the target happened to get, and without the policy that an
-/// arm puts before
-/// them.
+/// Digest of what users mean to do, without the port that the target happened to get, without the policy that an arm puts
+/// before them, and without the marks of what its proxy refuses.
 pub fn digest_of(plan: &LoadPlan) -> Result<String, serde_json::Error> {
     let mut plan = concealed_of(plan);
     plan.client = None;
+    plan.users.behaviour_mut().refused = RefusalMarks::default();
     plan.target.url.clear();
     plan.target.host.clear();
     plan.target.address = std::net::SocketAddr::from(([127, 0, 0, 1], 0));

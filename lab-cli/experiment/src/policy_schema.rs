@@ -41,9 +41,10 @@ pub fn policy(generator: &mut SchemaGenerator) -> Schema {
 }
 
 /// A policy or bound by its name, or by its name with settings, which may have keys of the lab. `searched`: the keys of a bound that
-/// looks for a value; its others are settings of another policy.
-pub fn arm(lab: &LabKeys, searched: &LabKeys, generator: &mut SchemaGenerator) -> Schema {
+/// looks for a value; its others are settings of another policy. `others`: arms that are no policy.
+pub fn arm(lab: &LabKeys, searched: &LabKeys, others: Map<String, Value>, generator: &mut SchemaGenerator) -> Schema {
     let mut all = tables(Entry::is_policy, &OF_ALL, Some(lab), generator);
+    all.extend(others);
     for (entry, bound) in catalogue().bounds() {
         let table = match bound {
             Bound::Costs(_) | Bound::Means => settings(entry, &["preset"], Some(lab), generator),

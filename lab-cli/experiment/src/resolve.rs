@@ -246,7 +246,10 @@ pub fn load_plan(
     capacity: Option<f64>,
 ) -> LoadPlan {
     let users = &experiment.users;
-    let behaviour = users.behaviour.clone();
+    let mut behaviour = users.behaviour.clone();
+    if let Some(marks) = arm.proxy.as_ref().and_then(|proxy| proxy.refused.as_ref()) {
+        behaviour.refused = marks.clone();
+    }
     let who = match &users.model {
         Model::Mail { model, previous_page, .. } => plan::Users::Mail(MailUsers {
             model: model.clone(),

@@ -10,7 +10,7 @@ use workloads::{
     headers::is_reserved,
     plan::{
         Behaviour, CLASS_HEADER, ClientPolicy, ConnectionHabit, FailureRule, Marks, Patience, PreviousPage,
-        step_gap::STEP_GAP,
+        RefusalMarks, step_gap::STEP_GAP,
     },
 };
 
@@ -27,6 +27,7 @@ use super::{
     problem::Problems,
     raw::{Node, Value},
     recording::{TraceKey, recording},
+    refusal_marks::{RefusalMarksKeys, refusal_marks},
     script::{ConductKeys, PlanKey},
 };
 
@@ -68,6 +69,7 @@ table! {
         retry_after_at_most: Option<Duration> = time(TIMES).key("retry_after").example("30s"), "Users wait as long as `Retry-After` says, at most this; without it they ignore the header";
         // A budget of all requests is none.
         retry_budget: Option<f64> = number(0.0..=0.999).example("0.1"), "Most retries, as a share of requests";
+        refused: RefusalMarks = by::<RefusalMarksKeys, _>(marks).otherwise("{status: [429, 503]}").example("{status: 420}"), "What counts as a refusal because of load";
         heed_dont_retry: bool = flag().or(true), "Do not repeat a request after an answer with `X-Retry: never`";
     }
 
@@ -139,6 +141,10 @@ fn trouble(fields: &Fields<'_>, key: &str) -> FailureRule {
         Then::Leave => Some(FailureRule::Leave),
     };
     fields.table::<TroubleKeys>(key).and_then(read).unwrap_or(FailureRule::Login { wait: Duration::from_secs(5) })
+}
+
+fn marks(fields: &Fields<'_>, key: &str) -> RefusalMarks {
+    refusal_marks(fields, key).unwrap_or_default()
 }
 
 fn patience(fields: &Fields<'_>, key: &str) -> Option<Patience> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use analysis::summary::{Client, Joined, Server};
+use analysis::summary::{Client, Joined, PROGRAM, Server};
 use controllers::{
     catalogue::{PolicySpec, Setting},
     site::CONTRADICTIONS,
@@ -46,6 +46,12 @@ pub fn server(first: Option<&Gauges>, last: &Gauges, ledger: &ServerLedger, join
 
 /// Every parameter of an arm's policy as it was in force, and what it changes about the service (`target.workers`).
 pub fn parameters_of(arm: &experiment::plan::ArmPlan) -> BTreeMap<String, Value> {
+    if let Some(proxy) = &arm.proxy {
+        let settings = proxy.settings.iter().map(|(key, value)| (key.clone(), value.clone()));
+        let named = proxy.preset.clone().map(|preset| ("preset".to_owned(), preset));
+        let all = named.into_iter().chain(settings).chain([(PROGRAM.to_owned(), proxy.command.program().to_owned())]);
+        return all.map(|(key, value)| (key, value.into())).collect();
+    }
     let mut all = parameters(&arm.policy);
     for (service, policy) in &arm.services {
         all.extend(parameters(policy).into_iter().map(|(key, value)| (format!("services.{service}.{key}"), value)));

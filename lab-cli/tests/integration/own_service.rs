@@ -2,6 +2,7 @@
 
 mod carried;
 mod pages;
+mod proxies;
 mod secure;
 mod service;
 mod there_already;

@@ -131,7 +131,7 @@ impl RequestAttempts {
             }
             Onward::Elsewhere => FirstLook::Failure(Ending::Elsewhere, AttemptFailure::Failed),
             Onward::Astray => FirstLook::Failure(Ending::Failed, AttemptFailure::Failed),
-            Onward::Here if matches!(answer.status, 429 | 503) => {
+            Onward::Here if behaviour.refused.mark(answer) => {
                 FirstLook::Failure(Ending::Rejected, AttemptFailure::Rejected(retry_hint(answer, behaviour)))
             }
             Onward::Here => FirstLook::Page,

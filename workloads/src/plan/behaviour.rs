@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::persona::Answer;
+
 /// A name and a password.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
@@ -34,6 +36,39 @@ pub struct Behaviour {
     pub heed_dont_retry: bool,
     /// A user may retry while retries are under this share of its requests; `None`: no budget.
     pub retry_budget: Option<f64>,
+    /// The marks of a reject.
+    #[serde(default, skip_serializing_if = "RefusalMarks::are_usual")]
+    pub refused: RefusalMarks,
+}
+
+/// Marks by which an answer is known as a refusal because of load; each alone is one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusalMarks {
+    /// Statuses.
+    pub status: Vec<u16>,
+    /// The name of a header, whatever its value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<String>,
+}
+
+/// 429 (RFC 6585, section 4) and 503 (RFC 9110, section 15.6.4).
+impl Default for RefusalMarks {
+    fn default() -> Self {
+        Self { status: vec![429, 503], header: None }
+    }
+}
+
+impl RefusalMarks {
+    fn are_usual(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// True if the answer has one of them.
+    #[must_use]
+    pub fn mark(&self, answer: &Answer<'_>) -> bool {
+        self.status.contains(&answer.status)
+            || self.header.as_ref().is_some_and(|name| answer.headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name)))
+    }
 }
 
 /// The papers' users: wait 5 s and log in again after any failed attempt (Welsh, USITS'03, section 4.1), follow up to 10
@@ -50,6 +85,7 @@ impl Default for Behaviour {
             retry_after_at_most: None,
             heed_dont_retry: true,
             retry_budget: None,
+            refused: RefusalMarks::default(),
         }
     }
 }

@@ -30,6 +30,15 @@ impl Users {
         }
     }
 
+    /// The same, to be changed.
+    pub fn behaviour_mut(&mut self) -> &mut Behaviour {
+        match self {
+            Self::Mail(users) => &mut users.behaviour,
+            Self::Url(users) => &mut users.behaviour,
+            Self::Script(users) => &mut users.behaviour,
+        }
+    }
+
     /// The connections that these users use.
     #[must_use]
     pub fn connections(&self) -> ConnectionHabit {

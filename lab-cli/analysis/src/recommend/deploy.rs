@@ -10,7 +10,7 @@ use installed::catalogue;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::summary::{Arm, LatencyObjective};
+use crate::summary::{Arm, LatencyObjective, PROGRAM};
 
 /// One way each: before a service, and in it; on the users' side where the arm has a policy there. Empty: it has none. Where some
 /// classes come before others the proxy has a file that tells them apart.
@@ -19,6 +19,9 @@ pub(super) fn ways(arm: &Arm, objective: &LatencyObjective, by_class: bool) -> V
     if let Some(client) = &arm.client {
         let layer = layer("client", &client.policy, &client.parameters, objective);
         ways.push(format!("on the callers' side ({}), {layer}", client.scope));
+    }
+    if let Some(way) = foreign(&arm.parameters) {
+        ways.push(way);
     }
     let Some(entry) = catalogue().find(&arm.policy).filter(|entry| entry.name != "none") else { return ways };
     let placed = |places: &[Place]| places.iter().any(|place| entry.places.contains(place));
@@ -52,6 +55,20 @@ pub(super) fn ways(arm: &Arm, objective: &LatencyObjective, by_class: bool) -> V
         ways.push(format!("in each stage of a service of stages: {}", arm.policy));
     }
     ways
+}
+
+/// Somebody else's proxy.
+fn foreign(parameters: &BTreeMap<String, Value>) -> Option<String> {
+    let program = parameters.get(PROGRAM)?.as_str()?;
+    let shown = |(key, value): (&String, &Value)| format!("{key} {}", value.as_str().unwrap_or_default());
+    Some(match parameters.get("preset").and_then(Value::as_str) {
+        None => format!("{program}, configured as in this arm"),
+        Some(preset) => {
+            let settings: Vec<String> =
+                parameters.iter().filter(|(key, _)| ![PROGRAM, "preset"].contains(&key.as_str())).map(shown).collect();
+            format!("{program}, configured as the preset {preset} with {} (docs/peers.md)", settings.join(", "))
+        }
+    })
 }
 
 /// The tower layer.

@@ -1,4 +1,4 @@
-//! Use of CPU and memory by a service that is not the lab's, and work of the lab's proxy before it.
+//! Use of CPU and memory by a service that is not the lab's, and work of the proxy before it.
 
 use crate::{
     summary::{Arm, RunSummary, ServiceUse},
@@ -7,10 +7,13 @@ use crate::{
 
 /// A row for each arm on such a service.
 pub(super) fn table(summary: &RunSummary, head: &str, name: impl Fn(&Arm) -> String) -> Table {
-    let mut table = Table::new(&[head, "service CPU", "core", "memory", "proxy CPU", "core"], 1..);
+    let mut table = Table::new(&[head, "service CPU", "core", "memory", "proxy CPU", "core", "memory"], 1..);
     for arm in &summary.arms {
-        let Some(ServiceUse { cpu, memory_mb, core, proxy_cpu, proxy_core, .. }) = arm.service else { continue };
+        let Some(ServiceUse { cpu, memory_mb, core, proxy_cpu, proxy_core, proxy_memory_mb, .. }) = arm.service else {
+            continue;
+        };
         let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+        let megabytes = |mb: f64| format!("{mb:.0} MB");
         let any = |known: bool, core: Option<usize>| match (known, core) {
             (_, Some(core)) => core.to_string(),
             (true, None) => "any".to_owned(),
@@ -20,9 +23,10 @@ pub(super) fn table(summary: &RunSummary, head: &str, name: impl Fn(&Arm) -> Str
             name(arm),
             or_dash(cpu.map(percent)),
             any(cpu.is_some(), core),
-            or_dash(memory_mb.map(|mb| format!("{mb:.0} MB"))),
+            or_dash(memory_mb.map(megabytes)),
             or_dash(proxy_cpu.map(percent)),
             any(proxy_cpu.is_some(), proxy_core),
+            or_dash(proxy_memory_mb.map(megabytes)),
         ]);
     }
     table
@@ -47,13 +51,17 @@ mod tests {
             core: Some(1),
             proxy_cpu: Some(0.12),
             proxy_core: Some(0),
+            proxy_memory_mb: Some(14.6),
             unknown: None,
         };
         let direct = ServiceUse { unknown: Some("it is elsewhere".to_owned()), ..ServiceUse::default() };
         let arms = vec![arm("none", Some(own)), arm("direct", Some(direct)), arm("lab's", None)];
         let summary = RunSummary { arms, ..RunSummary::default() };
         let found = table(&summary, "processes", |arm| arm.policy.clone());
-        assert_eq!(found.rows, [["none", "97 %", "1", "41 MB", "12 %", "0"], ["direct", "-", "-", "-", "-", "-"]]);
+        assert_eq!(
+            found.rows,
+            [["none", "97 %", "1", "41 MB", "12 %", "0", "15 MB"], ["direct", "-", "-", "-", "-", "-", "-"]]
+        );
         assert!(unknown(&summary).is_some_and(|why| why.ends_with("it is elsewhere")));
         assert_eq!(unknown(&RunSummary::default()), None);
     }

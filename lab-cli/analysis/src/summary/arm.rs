@@ -11,15 +11,18 @@ use super::{
     Touched, Validity,
 };
 
+/// The parameter of somebody else's proxy that names its program.
+pub const PROGRAM: &str = "program";
+
 /// One policy's turn.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Arm {
     /// Name in tables and thresholds: the policy's, or the file's `as:`.
     #[serde(default)]
     pub name: String,
-    /// Name in the catalogue.
+    /// Name in the catalogue; of an arm that is somebody else's proxy, the arm's.
     pub policy: String,
-    /// All its parameters, as resolved.
+    /// All its parameters, as resolved; of somebody else's proxy its `program`, and a preset's settings.
     pub parameters: BTreeMap<String, serde_json::Value>,
     /// The policy on the users' own side; `None`: there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -97,7 +97,7 @@ pub struct Server {
     pub services: Vec<ServiceTotals>,
 }
 
-/// What the processes of a service that is not the lab's used while an arm ran, read from outside, and what the lab's proxy
+/// What the processes of a service that is not the lab's used while an arm ran, read from outside, and what the proxy
 /// before it did.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -117,6 +117,9 @@ pub struct ServiceUse {
     /// CPU used by the proxy, as a share of a core; `None`: users went past it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proxy_cpu: Option<f64>,
+    /// Resident memory of the proxy before or after the load, whichever is more, in millions of bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxy_memory_mb: Option<f64>,
     /// The core that the proxy was kept to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proxy_core: Option<usize>,

@@ -11,7 +11,7 @@ use super::{
     hindsight::{Foreknowledge, Hindsight},
     target::TargetPlan,
 };
-use crate::calls::CallChanges;
+use crate::{calls::CallChanges, own_proxy::OwnProxy};
 
 /// One thing that is compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -40,6 +40,9 @@ pub struct ArmPlan {
     /// Users go to the service itself, past the lab's proxy.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub direct: bool,
+    /// Somebody else's proxy in the place of the lab's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<OwnProxy>,
     /// The largest additional delay of a message of this arm's users, where it is not that of the link: in virtual time alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Duration>,
@@ -69,6 +72,7 @@ impl ArmPlan {
             balancer: None,
             own_target: None,
             direct: false,
+            proxy: None,
             jitter: None,
         }
     }
@@ -80,6 +84,9 @@ impl ArmPlan {
 
     /// The name of who decides, in tables.
     pub fn policy_name(&self) -> &str {
+        if self.proxy.is_some() {
+            return &self.label;
+        }
         let of = |service: &String| self.services.get(service).unwrap_or(&self.policy);
         match &self.hindsight {
             Some(Hindsight { entry, known: Foreknowledge::Costs { .. } }) => entry,

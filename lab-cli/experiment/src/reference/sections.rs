@@ -16,9 +16,11 @@ use crate::{
     paths::RequestKeys,
     pauses,
     platform::{ApplicationKeys, PlatformKeys, SlaTierKeys},
+    proxy_arm::OwnProxyKeys,
     read::{CompareKeys, ExperimentKeys, ObjectiveKeys},
     recording::TraceKeys,
     refusal::RedirectKeys,
+    refusal_marks::RefusalMarksKeys,
     script::{BranchKeys, CheckKeys, ExtractKeys, StepKeys, TestPlanKeys},
     simulation::{FaultKeys, LinkKeys, RampKeys, SimulationKeys},
     stage,
@@ -80,6 +82,8 @@ pub(super) fn sections() -> Vec<Section> {
         section::<CheckKeys>("users.plan.steps[].check"),
         section::<ArmKeys>("arms[].POLICY"),
         section::<CallChanges>("arms[].POLICY.calls"),
+        section::<OwnProxyKeys>("arms[].proxy"),
+        section::<RefusalMarksKeys>("users.refused, arms[].proxy.refused"),
         section::<BestStaticKeys>("arms[].best-static"),
         section::<SimulationKeys>("virtual"),
         section::<CostChanges>("virtual.costs"),
@@ -110,6 +114,6 @@ pub(super) fn sections() -> Vec<Section> {
 /// Links of a row or a table, which are written as from `docs/`.
 pub(super) fn linked(text: &str) -> String {
     let of_sections = text.replace("](#", "](../experiments.md#");
-    let pages = ["validity", "fidelity", "traces", "front-doors", "your-service"];
+    let pages = ["validity", "fidelity", "traces", "front-doors", "your-service", "peers"];
     pages.iter().fold(of_sections, |text, page| text.replace(&format!("]({page}.md"), &format!("](../{page}.md")))
 }

@@ -25,7 +25,7 @@ use crate::run::{
     live::{
         arm::{self, ArmTurn},
         carry_over::CarryOver,
-        site::{OwnSite, SiteSpec},
+        site::{Front, OwnSite, SiteSpec},
         snapshot::Corpus,
         target::log_in,
     },
@@ -160,7 +160,7 @@ impl Run<'_> {
             Some(url) => {
                 // A check is in no count of requests, where it is a service of the lab's.
                 let service = OwnService { url: Some(url), ready: HEALTH.to_owned(), ..OwnService::default() };
-                SiteSpec::Own(Box::new(OwnSite { service, cpu: None, proxy: None, runs_on: false }))
+                SiteSpec::Own(Box::new(OwnSite { service, cpu: None, front: Front::Open, runs_on: false }))
             }
             None => self.site_of(arm, (database, work), seed, carry_over),
         };
@@ -219,10 +219,16 @@ impl Run<'_> {
                 SiteSpec::Many(spec, experiment.faults(false))
             }
             AppPlan::Own(service) => {
-                let of = |_| resolve::proxy_spec(experiment, arm, "", seed, self.request.cpus.proxy);
-                let proxy = (!arm.direct).then_some(()).map(of);
+                let of_proxy = self.request.cpus.proxy;
+                let front = match &arm.proxy {
+                    Some(proxy) => {
+                        Front::Foreign { name: arm.label.clone(), proxy: Box::new(proxy.clone()), cpu: of_proxy }
+                    }
+                    None if arm.direct => Front::Open,
+                    None => Front::Lab(Box::new(resolve::proxy_spec(experiment, arm, "", seed, of_proxy))),
+                };
                 let runs_on = carry_over.is_some_and(CarryOver::has_begun);
-                SiteSpec::Own(Box::new(OwnSite { service: service.clone(), cpu, proxy, runs_on }))
+                SiteSpec::Own(Box::new(OwnSite { service: service.clone(), cpu, front, runs_on }))
             }
             _ => {
                 let mut target = Box::new(resolve::target_spec(experiment, arm, database, work, seed, cpu));

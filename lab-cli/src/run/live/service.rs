@@ -5,6 +5,7 @@ pub mod guard;
 mod guarded_command;
 mod http;
 mod kept;
+mod own_proxy;
 pub mod process_tree;
 
 use std::{
@@ -33,6 +34,7 @@ pub use exported::MetricsReader;
 use http::address_of;
 pub use http::{Door, HttpAnswer, get};
 pub use kept::{KeptConnection, SlowerKept, kept_connections};
+pub use own_proxy::RunningProxy;
 
 /// Longest wait for a service to take requests.
 const START: Duration = Duration::from_secs(30);

@@ -9,7 +9,7 @@ use std::{
 
 use analysis::{live::LiveEvent, summary::ServiceUse};
 use controllers::Class;
-use experiment::plan::OwnService;
+use experiment::plan::{OwnProxy, OwnService};
 use senders::RunOptions;
 use service_core::tree::{TaskId, TreeMachines};
 use spec::{
@@ -26,7 +26,7 @@ use super::{
     live_tree::{LiveTree, of_service},
     processes::{ALONE, Processes},
     service::{
-        self, MetricsReader, RunningService, ServiceMeter,
+        self, MetricsReader, RunningProxy, RunningService, ServiceMeter,
         process_tree::{self, TreeSample},
     },
     side_thread::SideThread,
@@ -55,7 +55,11 @@ impl SiteSpec {
         match &mut self {
             Self::One(target) => target.listen = address,
             Self::Behind(_, proxy) => proxy.listen = address,
-            Self::Own(own) => own.proxy.iter_mut().for_each(|proxy| proxy.listen = address),
+            Self::Own(own) => {
+                if let Front::Lab(proxy) = &mut own.front {
+                    proxy.listen = address;
+                }
+            }
             Self::Many(..) => {}
         }
         self
@@ -69,10 +73,21 @@ pub struct OwnSite {
     pub service: OwnService,
     /// The processor that it is kept to.
     pub cpu: Option<usize>,
-    /// The proxy, but for the service's URL; `None`: users go to the service itself.
-    pub proxy: Option<ProxySpec>,
+    /// What users meet.
+    pub front: Front,
     /// It has worked for an arm before, and may still do so: nobody waits for its first answer here.
     pub runs_on: bool,
+}
+
+/// What stands before a service that is not the lab's.
+#[derive(Debug)]
+pub enum Front {
+    /// Nothing: users go to the service itself.
+    Open,
+    /// The lab's proxy, but for the service's URL.
+    Lab(Box<ProxySpec>),
+    /// Somebody else's, by the name of its arm, and the processor that it is kept to.
+    Foreign { name: String, proxy: Box<OwnProxy>, cpu: Option<usize> },
 }
 
 /// A running site. Killed and reaped when dropped.
@@ -82,6 +97,8 @@ pub struct LiveSite {
     /// Threads that a tree has, in the order of their beginning.
     beside: Vec<SideThread>,
     processes: Processes,
+    /// Somebody else's proxy before the service.
+    proxy: Option<RunningProxy>,
     /// A service that is not the lab's. It is ended after the proxy.
     service: Option<RunningService>,
     controls: Controls,
@@ -99,6 +116,7 @@ impl LiveSite {
         Self {
             beside: Vec::new(),
             processes,
+            proxy: None,
             service: None,
             controls,
             users_go_to,
@@ -131,7 +149,8 @@ impl LiveSite {
 
     pub fn pids(&self) -> Vec<u32> {
         let of_service = self.service.iter().flat_map(RunningService::pids);
-        self.processes.pids().into_iter().chain(of_service).collect()
+        let of_proxy = self.proxy.iter().flat_map(RunningProxy::pids);
+        self.processes.pids().into_iter().chain(of_proxy).chain(of_service).collect()
     }
 
     /// The lab's own ones: targets, and what stands before a service.
@@ -171,6 +190,9 @@ impl LiveSite {
 
     /// The first of several processes that has ended by itself, in words.
     pub fn has_died(&mut self) -> Option<String> {
+        if let Some(how) = self.proxy.as_mut().and_then(RunningProxy::has_ended) {
+            return Some(how);
+        }
         match &mut self.service {
             Some(service) => service.has_ended(),
             None => self.processes.has_died(),
@@ -180,16 +202,21 @@ impl LiveSite {
     /// The failure that the end of a service is, with the last words of one that is not the lab's. `when`: the arm, and how far it was;
     /// `folder`: the run's.
     pub fn failure_of(&mut self, died: &str, when: &str, folder: &Path) -> RunFailure {
+        let cause = format!("it ended during the run ({died}), {when}");
+        let proxy_ended = self.proxy.as_mut().and_then(RunningProxy::has_ended).is_some();
+        if let Some(proxy) = self.proxy.take_if(|_| proxy_ended) {
+            return proxy.failed_in(cause, folder);
+        }
         match &mut self.service {
-            Some(service) => service.failed_in(format!("it ended during the run ({died}), {when}"), folder),
+            Some(service) => service.failed_in(cause, folder),
             None => RunFailure::Target(format!("{died} during the run, {when}")),
         }
     }
 
-    /// The proxy before a service that is not the lab's.
+    /// The first process of the proxy before a service that is not the lab's.
     pub fn proxy_pid(&self) -> Option<u32> {
         self.service.as_ref()?;
-        self.processes.pids().first().copied()
+        self.processes.pids().first().copied().or_else(|| self.proxy.as_ref()?.pid())
     }
 
     /// A service that is not the lab's.
@@ -223,6 +250,7 @@ impl LiveSite {
     /// Drains all and reaps them, callers first. The first failure is told; whatever does not end is killed.
     pub fn stop(mut self) -> Result<(), RunFailure> {
         self.load_ends();
+        drop(self.proxy.take());
         self.processes.stop()
     }
 }
@@ -238,23 +266,31 @@ fn own(spec: &OwnSite, log: &Path) -> Result<LiveSite, RunFailure> {
         service.wait_until_ready(&spec.service)?;
     }
     let meter = Some(Arc::clone(service.meter()));
-    let (processes, mut services) = (Processes::default(), Vec::new());
+    let (processes, mut services, mut proxy) = (Processes::default(), Vec::new(), None);
     let (mut users_go_to, mut users_go_by) = (service.door.target(), service.door.options());
-    if let Some(proxy) = &spec.proxy {
-        let proxy = ProxySpec {
-            to: vec![service.door.backend()],
-            backend_ca: spec.service.cacert.clone(),
-            backend_insecure: spec.service.insecure,
-            ..proxy.clone()
-        };
-        let policy = proxy.policy.clone();
-        let process = TargetProcess::start_proxy(proxy, log)?;
-        (users_go_to, users_go_by) = (destination(&process.ready)?, RunOptions::default());
-        services.push(Service::one(RunningTask::of(&process, policy)?));
-        processes.add(ALONE, "the proxy".to_owned(), process);
+    match &spec.front {
+        Front::Open => {}
+        Front::Lab(front) => {
+            let front = ProxySpec {
+                to: vec![service.door.backend()],
+                backend_ca: spec.service.cacert.clone(),
+                backend_insecure: spec.service.insecure,
+                ..(**front).clone()
+            };
+            let policy = front.policy.clone();
+            let process = TargetProcess::start_proxy(front, log)?;
+            (users_go_to, users_go_by) = (destination(&process.ready)?, RunOptions::default());
+            services.push(Service::one(RunningTask::of(&process, policy)?));
+            processes.add(ALONE, "the proxy".to_owned(), process);
+        }
+        Front::Foreign { name, proxy: front, cpu } => {
+            let front = RunningProxy::start(name, front, (&spec.service, &service.door), *cpu, folder)?;
+            (users_go_to, users_go_by) = (front.door.target(), front.door.options());
+            proxy = Some(front);
+        }
     }
     let controls = Controls { services, meter, ..Controls::default() };
-    Ok(LiveSite { service: Some(service), users_go_by, ..LiveSite::of(processes, controls, users_go_to) })
+    Ok(LiveSite { proxy, service: Some(service), users_go_by, ..LiveSite::of(processes, controls, users_go_to) })
 }
 
 /// Starts a target, and the proxy before it once it takes requests. What is shown and counted is the proxy's: users' requests end
@@ -338,13 +374,13 @@ pub struct Used {
     at: Instant,
     /// The use of the service, or the reason why it is unknown. `None`: the service is the lab's.
     service: Option<Result<TreeSample, String>>,
-    proxy: Option<Duration>,
+    proxy: Option<TreeSample>,
 }
 
 impl Used {
     /// The use up to now.
     pub fn now(site: &LiveSite) -> Self {
-        let proxy = site.proxy_pid().and_then(process_tree::sample).map(|sample| sample.cpu);
+        let proxy = site.proxy_pid().and_then(process_tree::sample);
         Self { at: Instant::now(), service: site.meter().map(ServiceMeter::sample), proxy }
     }
 
@@ -358,7 +394,8 @@ impl Used {
             (Ok(before), Ok(after)) => (Some(share(before.cpu, after.cpu)), None),
             (Err(why), _) | (_, Err(why)) => (None, Some(why.clone())),
         };
-        let proxy_cpu = self.proxy.zip(now.proxy).map(|(before, after)| share(before, after));
+        let proxy = self.proxy.as_ref().zip(now.proxy.as_ref());
+        let proxy_cpu = proxy.map(|(before, after)| share(before.cpu, after.cpu));
         Some(ServiceUse {
             memory_mb: cpu.map(|_| meter.resident_peak() as f64 / 1e6),
             cpu,
@@ -366,6 +403,7 @@ impl Used {
             unknown,
             proxy_core: proxy_cpu.and(cpus.proxy),
             proxy_cpu,
+            proxy_memory_mb: proxy.map(|(before, after)| before.resident_bytes.max(after.resident_bytes) as f64 / 1e6),
         })
     }
 }
