@@ -1,6 +1,6 @@
 //! The list of policies and machines: names, parameters with unit, default and range, sources, and supported places.
 
-use crate::{baseline, cataclysm, compose, headway, modern, resource, seda, sre};
+use crate::{baseline, cataclysm, compose, deployed, headway, modern, resource, seda, sre};
 
 mod policy_spec;
 #[cfg(test)]
@@ -51,6 +51,18 @@ static ALL: &[Entry] = &[
     modern::FAIR_QUEUE,
     modern::DAGOR,
     modern::SATURATION,
+    deployed::LIMIT_REQ,
+    deployed::LIMIT_CONN,
+    deployed::MAXCONN_QUEUE,
+    deployed::ENVOY_GRADIENT,
+    deployed::ADMISSION_CONTROL,
+    deployed::ENVOY_BREAKERS,
+    deployed::GRADIENT,
+    deployed::BBR,
+    deployed::GRPC_THROTTLE,
+    deployed::FINAGLE_BUDGET,
+    deployed::AWS_RETRY,
+    deployed::CIRCUIT_BREAKER,
     cataclysm::SENTRY,
     cataclysm::NUCLEUS,
     headway::HEADWAY,
@@ -73,16 +85,52 @@ pub struct Shelf {
 /// Shelves in their order: each policy of this crate is on one, no machine is on any.
 pub const SHELVES: &[Shelf] = &[
     Shelf { title: "Start here", names: &["none", "headway", "concurrency", "gradient2", "compose"] },
-    Shelf { title: "Limits that you set", names: &["fixed-rate", "queue-length", "connections", "class-queues"] },
+    Shelf {
+        title: "Limits that you set",
+        names: &[
+            "fixed-rate",
+            "queue-length",
+            "connections",
+            "class-queues",
+            "limit-req",
+            "limit-conn",
+            "maxconn-queue",
+        ],
+    },
     Shelf {
         title: "Adaptive: by response times, waiting or load",
-        names: &["aimd", "vegas", "codel", "lifo", "deadline", "cheapest-first", "seda", "degrade"],
+        names: &[
+            "aimd",
+            "vegas",
+            "gradient",
+            "envoy-gradient",
+            "bbr",
+            "admission-control",
+            "codel",
+            "lifo",
+            "deadline",
+            "cheapest-first",
+            "seda",
+            "degrade",
+        ],
     },
     Shelf {
         title: "By importance, customer or cost",
         names: &["fair-queue", "utilization", "dont-retry", "dagor", "quota", "sre", "sentry", "saturation"],
     },
-    Shelf { title: "On the senders' side", names: &["throttle", "retry-budget", "sre-client"] },
+    Shelf {
+        title: "On the senders' side",
+        names: &[
+            "throttle",
+            "retry-budget",
+            "sre-client",
+            "grpc-throttle",
+            "finagle-budget",
+            "aws-retry",
+            "envoy-breakers",
+            "circuit-breaker",
+        ],
+    },
     Shelf { title: "Research baselines", names: &["pid", "mm1", "queue-threshold", "red", "sessions"] },
 ];
 

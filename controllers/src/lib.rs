@@ -19,6 +19,7 @@ pub mod cataclysm;
 pub mod catalogue;
 pub mod classify;
 mod compose;
+mod deployed;
 #[cfg(test)]
 mod differential;
 mod entry;

@@ -130,10 +130,10 @@ fn a_presets_name_alone_means_its_entry() {
 fn names_that_mean_nothing_or_too_much_are_explained() {
     let said = |name| Catalogue::built_in().resolve(name, &Settings::new()).unwrap_err().to_string();
     assert_eq!(said("sedda"), "sedda: there is no such policy; did you mean seda?");
-    let unknown = said("my-gradient");
+    let unknown = said("my-gradients");
     let known = Catalogue::built_in().names().len();
-    // 4 edits of 11 characters: no slip, but near.
-    let near = format!("my-gradient: there is no such policy; near it are gradient2; lab policies lists all {known}");
+    // 4 edits of 12 characters: no slip, but near.
+    let near = format!("my-gradients: there is no such policy; near it are gradient, gradient2, envoy-gradient; lab policies lists all {known}");
     assert_eq!(unknown, near);
     assert_eq!(said("zzzzzzzz"), format!("zzzzzzzz: there is no such policy; lab policies lists all {known}"));
     assert_eq!(

@@ -17,7 +17,7 @@ use super::{
     hindsight::{BestStaticKeys, hindsight},
     keys::{Table, by, choice, count, flag, free, names, shapes, table, time},
     label::label,
-    own_arm, own_proxy,
+    own_arm,
     own_target::{Base, own_target},
     plan::{AppPlan, ArmPlan, Hindsight, SearchRange, Tree},
     policy::{Policy, as_written, check, is_known, parted, place_of_key, policy_and_settings, resolved, settings_of},

@@ -68,8 +68,8 @@ fn settings_of_parts_are_checked_where_they_are_written() {
         "limit.gradient2.limit_mx: there is no such parameter; did you mean limit_max?"
     );
     assert_eq!(
-        problem(Place::Stage, &[("limit", "gradient3".into())]),
-        "limit: gradient3: there is no such policy; did you mean gradient2?"
+        problem(Place::Stage, &[("limit", "gradent2".into())]),
+        "limit: gradent2: there is no such policy; did you mean gradient2?"
     );
     assert_eq!(
         problem(Place::Stage, &[("limit", part("gradient2", [("scope", "single".into())]))]),
