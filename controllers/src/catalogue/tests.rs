@@ -133,7 +133,9 @@ fn names_that_mean_nothing_or_too_much_are_explained() {
     let unknown = said("my-gradients");
     let known = Catalogue::built_in().names().len();
     // 4 edits of 12 characters: no slip, but near.
-    let near = format!("my-gradients: there is no such policy; near it are gradient, gradient2, envoy-gradient; lab policies lists all {known}");
+    let near = format!(
+        "my-gradients: there is no such policy; near it are gradient, gradient2, envoy-gradient; lab policies lists all {known}"
+    );
     assert_eq!(unknown, near);
     assert_eq!(said("zzzzzzzz"), format!("zzzzzzzz: there is no such policy; lab policies lists all {known}"));
     assert_eq!(
