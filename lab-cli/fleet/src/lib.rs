@@ -31,5 +31,5 @@ pub use error::FleetError;
 pub use files::StoredFiles;
 pub use orders::{WorkNews, WorkOrder, WorkOrders};
 pub use presence::{AgentLease, AgentNote};
-pub use server_file::SERVER_FILE;
+pub use server_file::server_file;
 pub use work::{ClaimedWork, WorkSource};

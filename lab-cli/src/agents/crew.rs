@@ -20,7 +20,7 @@ use workloads::StopFlag;
 use super::{
     clock::{ClockOffset, ClockReading},
     description::{CrewMember, LoadDescription, ReadyLoad},
-    order::{AgentAnswer, AgentQuestion, Beginning, LoadOrder, LoadStage},
+    order::{AgentAnswer, AgentQuestion, Beginning, LoadOrder, LoadStage, LoadState},
 };
 use crate::{
     args,
@@ -40,6 +40,10 @@ const ANSWER: Duration = Duration::from_secs(5);
 const READINGS: usize = 40;
 /// An agent that is there says so within this time.
 const LOOK: Duration = Duration::from_secs(1);
+/// Who follows a load asks its agents each second.
+const LATELY: Duration = Duration::from_secs(2);
+/// A coordinator that was killed has not asked for so long then.
+const UNTIL_LEFT: Duration = Duration::from_secs(4);
 /// Agents that a message names.
 const NAMED: usize = 5;
 
@@ -131,7 +135,15 @@ impl AgentCrew {
     pub fn attached(args: &args::AgentsArgs, load: &str) -> Result<(Self, LoadDescription), Failure> {
         let crew = Self::connect(args, None)?;
         let described = crew.described(load)?;
-        let wanted = u32::try_from(described.members.len()).unwrap_or(u32::MAX);
+        let names: Vec<String> = described.members.iter().map(|member| member.name.clone()).collect();
+        let since = Instant::now();
+        while crew.is_followed(load, &names)? {
+            if since.elapsed() > UNTIL_LEFT {
+                return Err(Failure::usage(format!("load {load} has a coordinator, which follows it: end that first")));
+            }
+            thread::sleep(Duration::from_millis(200));
+        }
+        let wanted = u32::try_from(names.len()).unwrap_or(u32::MAX);
         let (attach, lost_at_most) = (Some(load.to_owned()), described.lost_at_most);
         Ok((Self { wanted, attach, lost_at_most, ..crew }, described))
     }
@@ -146,6 +158,16 @@ impl AgentCrew {
         };
         let bytes = self.fleet.board(name)?.description()?.ok_or_else(missing)?;
         Ok(serde_json::from_slice(&bytes)?)
+    }
+
+    /// True if these agents send the load, and a coordinator has asked for it lately.
+    fn is_followed(&self, load: &str, names: &[String]) -> Result<bool, RunFailure> {
+        let hello = serde_json::to_vec(&AgentQuestion::Hello { load: None })?;
+        let answers = self.fleet.call(names, &|_| hello.clone(), LOOK).into_iter().flatten();
+        let told = answers.filter_map(|answer| serde_json::from_slice::<AgentAnswer>(&answer.bytes).ok());
+        let sends = |state: &LoadState| state.load == load && state.stage < LoadStage::Done;
+        let mut lately = told.filter(|told| Duration::from_millis(told.heard_ms) < LATELY);
+        Ok(lately.any(|told| told.load.as_ref().is_some_and(sends)))
     }
 
     pub fn wanted(&self) -> u32 {

@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    net::SocketAddr,
     path::PathBuf,
     sync::{
         Mutex, MutexGuard, PoisonError,
@@ -20,7 +21,7 @@ use workloads::{
 
 use super::{
     limits::AgentLimits,
-    order::{AgentAnswer, AgentQuestion, Beginning, LoadOrder, LoadStage, LoadState},
+    order::{AgentAnswer, AgentQuestion, Beginning, LoadOrder, LoadStage, LoadState, this_machine},
 };
 use crate::exit::Failure;
 
@@ -87,9 +88,11 @@ impl LoadHost {
     pub fn answer(&self, question: &[u8]) -> Vec<u8> {
         let asked = serde_json::from_slice(question).map_err(|error| format!("the question is none: {error}"));
         let refused = asked.and_then(|question| self.do_as_asked(question)).err();
-        let load = self.lock().as_ref().map(|current| current.state.clone());
+        let heard = |current: &Current| u64::try_from(current.heard.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let (load, heard_ms) = self.lock().as_ref().map(|current| (current.state.clone(), heard(current))).unzip();
+        let heard_ms = heard_ms.unwrap_or_default();
         let at_ns = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        serde_json::to_vec(&AgentAnswer { at_ns, load, refused }).unwrap_or_default()
+        serde_json::to_vec(&AgentAnswer { at_ns, load, heard_ms, refused }).unwrap_or_default()
     }
 
     fn do_as_asked(&self, question: AgentQuestion) -> Result<(), String> {
@@ -126,6 +129,13 @@ impl LoadHost {
         let target = (self.resolve)(&order.plan.target.url, &self.limits.allow_host).map_err(of_agent)?;
         if !order.plan.target.entries.is_empty() {
             return Err("several services have doors of their own, which an agent does not know".to_owned());
+        }
+        if is_elsewhere(target.address, &order.machine) {
+            let what = order.plan.target.host.as_str();
+            return Err(format!(
+                "{what} is its coordinator's machine and another one here: name the service by an address that agents reach (lab run: \
+                 --listen ADDRESS:PORT)"
+            ));
         }
         // The name that the service is called by is the plan's; where it is, this machine finds out.
         order.plan.target = Target { host: order.plan.target.host.clone(), ..target };
@@ -274,11 +284,28 @@ impl LoadHost {
     }
 }
 
+/// True of a loopback address that a coordinator on another machine means.
+fn is_elsewhere(target: SocketAddr, coordinator: &str) -> bool {
+    target.ip().is_loopback() && coordinator != this_machine()
+}
+
 /// A run that is counted as long as it goes on, however it ends.
 struct Counted<'a>(&'a AtomicUsize);
 
 impl Drop for Counted<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_of_another_machine_is_not_this_ones() {
+        let near: SocketAddr = ([127, 0, 0, 1], 8080).into();
+        assert!(is_elsewhere(near, "of another boot") && !is_elsewhere(near, &this_machine()));
+        assert!(!is_elsewhere(([10, 0, 0, 5], 8080).into(), "of another boot"));
     }
 }

@@ -1,7 +1,11 @@
 //! What coordinator and agents say to each other of a load.
 
-use analysis::record::{ArmRecord, PartStart};
+use analysis::{
+    record::{ArmRecord, PartStart},
+    sha256,
+};
 use experiment::Experiment;
+use health::clock::boot;
 use measure::{Shard, Window};
 use senders::RunOptions;
 use serde::{Deserialize, Serialize};
@@ -11,6 +15,11 @@ use workloads::{
 };
 
 use analysis::live::GeneratorSecond;
+
+/// A name of this machine, which says nothing of it; containers share it with their host.
+pub fn this_machine() -> String {
+    sha256::of(boot().as_bytes())
+}
 
 /// A question to an agent.
 #[derive(Debug, Serialize, Deserialize)]
@@ -37,6 +46,8 @@ pub struct LoadOrder {
     pub shard: Shard,
     /// The version of the coordinator, which must be the agent's.
     pub version: String,
+    /// The machine of the coordinator: [`this_machine`] there.
+    pub machine: String,
     /// What the whole plan's digest must come to.
     pub digest: String,
     /// One arm; the name and the promise of a folder.
@@ -76,6 +87,8 @@ pub struct AgentAnswer {
     pub at_ns: u64,
     /// The load that it has.
     pub load: Option<LoadState>,
+    /// Milliseconds since the coordinator of that load was heard of.
+    pub heard_ms: u64,
     /// The reason why it does not do what it was asked to.
     pub refused: Option<String>,
 }

@@ -16,7 +16,7 @@ use super::{
     crew::{AgentCrew, named, shard_of},
     description::{CrewMember, LoadDescription, ReadyLoad},
     follow::Follower,
-    order::{LoadOrder, OrderedOptions},
+    order::{LoadOrder, OrderedOptions, this_machine},
 };
 use crate::{
     run::{LoadNews, LoadSender, LoadToSend, RunFailure, SentLoad},
@@ -124,6 +124,7 @@ impl AgentCrew {
             load: name.clone(),
             shard,
             version: version(),
+            machine: this_machine(),
             digest: digest.clone(),
             experiment: experiment.clone(),
             plan: plan.clone(),

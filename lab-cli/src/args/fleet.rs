@@ -88,7 +88,8 @@ pub struct AgentArgs {
     /// The time that it sends a load for at most.
     #[arg(long, value_name = "TIME", default_value = "6h", value_parser = time)]
     pub longest: Duration,
-    /// Print settings for nats-server, with what coordinators and agents may do there, and do nothing else.
-    #[arg(long, conflicts_with_all = ["nats", "jobs", "name"])]
+    /// Print settings for nats-server, with what coordinators and agents may do there, and do nothing else; with `--name a,b` each agent has
+    /// a user of its own.
+    #[arg(long, conflicts_with_all = ["nats", "jobs"])]
     pub print_nats_config: bool,
 }

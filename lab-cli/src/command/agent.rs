@@ -14,7 +14,7 @@ use std::{
 };
 
 use analysis::text::counted;
-use fleet::{AgentNote, Fleet, FleetError, SERVER_FILE, WorkSource};
+use fleet::{AgentNote, Fleet, FleetError, WorkSource, server_file};
 
 use super::{destination::destination, stdout::print};
 use crate::{
@@ -36,7 +36,12 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 pub fn agent(args: &AgentArgs) -> CommandResult {
     if args.print_nats_config {
-        return print(SERVER_FILE.as_bytes());
+        let names: Vec<&str> = args.name.iter().flat_map(|names| names.split(',')).map(str::trim).collect();
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if let Some(bad) = names.iter().find(|name| name.is_empty() || !name.chars().all(is_name)) {
+            return Err(Failure::usage(format!("--name: {bad:?} is no name of an agent: letters, digits, - and _")));
+        }
+        return print(server_file(&names).as_bytes());
     }
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let jobs = args.jobs.map_or(cores, usize::from);

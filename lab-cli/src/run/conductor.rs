@@ -140,7 +140,10 @@ pub fn conduct(request: RunRequest<'_>, sinks: &mut Sinks, stop: &StopSignal) ->
     let outcome = if run.request.virtual_time { run.all_in_virtual_time() } else { run.all_live() };
     #[cfg(not(feature = "live"))]
     let outcome = if run.request.virtual_time { run.all_in_virtual_time() } else { Err(RunFailure::VirtualBuild) };
-    if let Err(failure) = &outcome {
+    if matches!(outcome, Err(RunFailure::Interrupted)) && run.collected.arms.is_empty() {
+        // Nothing was measured. Whatever cannot be removed stays.
+        let _ = std::fs::remove_dir_all(run.folder.path());
+    } else if let Err(failure) = &outcome {
         // Told already if the folder itself is what failed.
         let _ = run.folder.event(&LiveEvent::RunFailed { why: failure.in_a_line() });
     }

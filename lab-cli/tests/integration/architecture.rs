@@ -14,9 +14,11 @@ mod type_names;
 
 /// Folders of our crates, and whom each may depend on: dependencies point one way, and the two at the bottom know nothing of
 /// ours. A crate has the name of its folder, or that of [`PUBLISHED_AS`].
-const MAY_DEPEND_ON: [(&str, &[&str]); 22] = [
+const MAY_DEPEND_ON: [(&str, &[&str]); 24] = [
     ("controllers", &[]),
     ("controllers/installed", &["controllers"]),
+    ("controllers/ffi", &["controllers"]),
+    ("controllers/envoy", &["controllers", "admission-ffi"]),
     ("controllers/token", &[]),
     ("controllers/tower", &["controllers"]),
     ("traces", &[]),
@@ -134,7 +136,9 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 22] = [
 ];
 
 /// Folders whose crate has another name: the one that it is to be published under.
-const PUBLISHED_AS: [(&str, &str); 15] = [
+const PUBLISHED_AS: [(&str, &str); 17] = [
+    ("controllers/envoy", "admission-envoy"),
+    ("controllers/ffi", "admission-ffi"),
     ("controllers/installed", "lab-installed"),
     ("controllers/token", "admission-token"),
     ("controllers/tower", "tower-admission"),

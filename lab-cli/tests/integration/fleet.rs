@@ -10,6 +10,7 @@ mod failures;
 #[cfg(feature = "fleet")]
 mod far;
 #[cfg(feature = "fleet")]
+mod load_endurance;
 mod load_failures;
 #[cfg(feature = "fleet")]
 mod load_refusals;

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use controllers::{
     Entry, Place,
-    catalogue::{PolicySpec, Setting, shown_time},
+    catalogue::{PolicySpec, SampleKind, Setting, shown_time},
 };
 use installed::catalogue;
 use serde::Deserialize;
@@ -50,6 +50,7 @@ pub(super) fn ways(arm: &Arm, objective: &LatencyObjective, by_class: bool) -> V
     }
     if placed(&[Place::Proxy, Place::Single]) {
         ways.push(format!("in a service, {}", layer("new", &arm.policy, &arm.parameters, objective)));
+        ways.extend(in_envoy(entry, arm, objective));
     }
     if ways.is_empty() {
         ways.push(format!("in each stage of a service of stages: {}", arm.policy));
@@ -86,6 +87,22 @@ fn layer(
     let argument = |value: &str| if value.parse::<f64>().is_ok() { value.to_owned() } else { format!("{value:?}") };
     let settings: String = settings.iter().map(|(key, value)| format!(".set({key:?}, {})", argument(value))).collect();
     format!("tower_admission::AdmissionLayer::{constructor}({policy:?}){objective}{capacity}{settings}")
+}
+
+/// The configuration of the filter in Envoy, which knows nothing of the service's CPU and memory.
+fn in_envoy(entry: &Entry, arm: &Arm, objective: &LatencyObjective) -> Option<String> {
+    if entry.samples.iter().any(|of| matches!(of.what, SampleKind::Cpu | SampleKind::Memory)) {
+        return None;
+    }
+    let settings: Vec<String> =
+        changed(entry, &arm.parameters).iter().map(|(key, value)| format!("{key}: {value}")).collect();
+    let settings = if settings.is_empty() { String::new() } else { format!(", settings: {{{}}}", settings.join(", ")) };
+    let capacity = if counts_workers(&arm.policy, &arm.parameters) { ", capacity: WORKERS" } else { "" };
+    let LatencyObjective { percentile, response_time_ms } = *objective;
+    Some(format!(
+        "in Envoy (docs/envoy.md), {{admission: {{policy: {}{settings}, objective_ms: {response_time_ms}, percentile: {percentile}{capacity}}}}}",
+        arm.policy
+    ))
 }
 
 /// True if somebody has to say how many requests the service works on at once.

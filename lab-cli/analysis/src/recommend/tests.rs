@@ -66,7 +66,20 @@ fn settings_that_are_not_defaults_are_part_of_the_way() {
     let found = recommendation(&run(arms)).expect("there is a choice");
     let proxy = "lab proxy --to URL --policy vegas --objective p90=200ms --set limit_max=50";
     let layer = "in a service, tower_admission::AdmissionLayer::new(\"vegas\").objective(90.0, Duration::from_millis(200)).set(\"limit_max\", 50)";
-    assert_eq!(found.deploy, [proxy, layer]);
+    let envoy = "in Envoy (docs/envoy.md), {admission: {policy: vegas, settings: {limit_max: 50}, objective_ms: 200, percentile: 90}}";
+    assert_eq!(found.deploy, [proxy, layer, envoy]);
+    // Somebody else's proxy is kept as it is.
+    let mut arms = three(1).to_vec();
+    arms[1].policy = "my-envoy".to_owned();
+    arms[1].parameters = [("program".to_owned(), "envoy".into())].into();
+    let found = recommendation(&run(arms.clone())).expect("there is a choice");
+    assert_eq!(
+        (found.worst.arm.as_str(), &found.deploy[..]),
+        ("my-envoy", &["envoy, configured as in this arm".to_owned()][..])
+    );
+    arms[1].parameters.extend([("preset".to_owned(), "caddy".into()), ("count".to_owned(), "8".into())]);
+    let found = recommendation(&run(arms)).expect("there is a choice");
+    assert_eq!(found.deploy, ["envoy, configured as the preset caddy with count 8 (docs/peers.md)"]);
 }
 
 #[test]

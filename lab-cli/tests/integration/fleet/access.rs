@@ -174,3 +174,38 @@ fn each_role_may_do_what_it_has_to_do() {
         assert!(denied.is_none_or(|said| said.contains("Permissions Violation")), "{line:?}");
     }
 }
+
+#[test]
+fn an_agent_with_a_user_of_its_own_posts_for_itself_alone() {
+    let own = |listen: &str| {
+        let printed = lab_in(Path::new(".")).args(["agent", "--print-nats-config", "--name", "a, b-1"]).output();
+        let text = String::from_utf8(printed.expect("lab runs").stdout).expect("text");
+        assert!(text.contains("password: $LAB_AGENT_PASSWORD_B_1"), "{text}");
+        text.replace("listen: \"127.0.0.1:4222\"\n", &format!("listen: \"{listen}\"\n"))
+    };
+    let Some(server) = Server::with_file(own) else { return };
+    let (of_a, of_b) = (AGENT.replace("agent:", "a:"), AGENT.replace("agent:", "b-1:"));
+    let may = [
+        (&of_a, "PUB $KV.lab_loads.mine.a.end 0\r\n", true),
+        (&of_b, "PUB $KV.lab_loads.mine.b-1.end 0\r\n", true),
+        (&of_a, "PUB $KV.lab_loads.mine.b-1.end 0\r\n", false),
+        (&of_a, "PUB $KV.lab_loads.mine 0\r\n", false),
+        (&of_a, "PUB $KV.lab_agents.b-1 0\r\n", false),
+        (&of_a, "SUB lab.agent.b-1 1", false),
+        (&of_a, "SUB lab.agent.a 1", true),
+    ];
+    for (role, line, may) in may {
+        let denied = denied(&server, role, line);
+        assert_eq!(denied.is_none(), may, "{role} {line:?}: {denied:?}");
+    }
+    // They send a load.
+    let service = Service::start(Behaves::Well);
+    let _agents =
+        [("a", of_a), ("b-1", of_b)].map(|(name, secret)| server.agent_in(name, &[], &[("LAB_NATS_TOKEN", &secret)]));
+    let load = ["load", &service.url(), "--no-tui", "--agents", "2", "-R", "20", "-d", "1s", "--out", "run"];
+    assert_ended(&server.coordinator(&load).output().expect("lab runs"));
+    assert_eq!(service.requests(), 20);
+    let bad =
+        lab_in(Path::new(".")).args(["agent", "--print-nats-config", "--name", "a,b c"]).output().expect("lab runs");
+    assert!(bad.status.code() == Some(2) && told(&bad).contains("is no name of an agent"));
+}

@@ -21,14 +21,14 @@ use super::{
 };
 
 /// A coordinator of a load, whose words are in a file.
-struct Coordinator {
-    folder: PathBuf,
+pub struct Coordinator {
+    pub folder: PathBuf,
     out: String,
-    process: Started,
+    pub process: Started,
 }
 
 impl Coordinator {
-    fn of(server: &Server, out: &str, args: &[&str]) -> Self {
+    pub fn of(server: &Server, out: &str, args: &[&str]) -> Self {
         let said = File::create(server.folder().join(format!("{out}.said"))).expect("made");
         let mut command = server.coordinator(&[args, &["--out", out]].concat());
         let process = Started(command.stdout(Stdio::null()).stderr(said).spawn().expect("lab starts"));
@@ -36,21 +36,21 @@ impl Coordinator {
     }
 
     /// Of a load on this service, sent by two agents.
-    fn begins(server: &Server, service: &Service, out: &str, load: &[&str]) -> Self {
+    pub fn begins(server: &Server, service: &Service, out: &str, load: &[&str]) -> Self {
         Self::of(server, out, &[&["load", &service.url(), "--no-tui", "--agents", "2"][..], load].concat())
     }
 
     /// Of a load that another one has begun.
-    fn attaches(server: &Server, load: &str, out: &str) -> Self {
+    pub fn attaches(server: &Server, load: &str, out: &str) -> Self {
         Self::of(server, out, &["load", "--attach", load])
     }
 
-    fn said(&self) -> String {
+    pub fn said(&self) -> String {
         fs::read_to_string(self.folder.join(format!("{}.said", self.out))).expect("there")
     }
 
     /// The name of its load, once agents were told to begin.
-    fn load(&self) -> String {
+    pub fn load(&self) -> String {
         let name = || self.said().split_once("--attach ")?.1.split_once(' ').map(|(name, _)| name.to_owned());
         wait_until("agents are told to begin", || name().is_some());
         name().expect("it was said")
@@ -58,7 +58,7 @@ impl Coordinator {
 
     /// Its exit code, and the arm in its folder, which agrees with itself.
     #[track_caller]
-    fn ends(mut self) -> (i32, Value) {
+    pub fn ends(mut self) -> (i32, Value) {
         wait_until("it ends", || self.process.ended());
         let code = self.process.0.wait().expect("it has ended").code().expect("a code");
         assert!(self.folder.join(&self.out).join("summary.json").exists(), "{code}: {}", self.said());
@@ -67,7 +67,7 @@ impl Coordinator {
 
     /// On a crowded machine it may be INVALID; nothing is missing all the same.
     #[track_caller]
-    fn ends_whole(self, sent: u64) -> Value {
+    pub fn ends_whole(self, sent: u64) -> Value {
         let (code, arm) = self.ends();
         assert!(matches!(code, 0 | 3), "{code}");
         for count in ["planned", "sent"] {
@@ -79,19 +79,19 @@ impl Coordinator {
 }
 
 #[track_caller]
-fn reason<'a>(arm: &'a Value, code: &str) -> &'a Value {
+pub fn reason<'a>(arm: &'a Value, code: &str) -> &'a Value {
     let found = arm["reasons"].as_array().and_then(|reasons| reasons.iter().find(|reason| reason["code"] == code));
     found.unwrap_or_else(|| panic!("no {code}: {}", arm["reasons"]))
 }
 
 /// What this part lacks, in an arm of two.
-fn wrong(arm: &Value, part: usize) -> String {
+pub fn wrong(arm: &Value, part: usize) -> String {
     arm["parts"][part]["wrong"].as_str().unwrap_or_default().to_owned()
 }
 
 /// Agents have nothing to do, and do what comes.
 #[track_caller]
-fn assert_free(server: &Server, service: &Service) {
+pub fn assert_free(server: &Server, service: &Service) {
     Coordinator::begins(server, service, "next", &["-R", "20", "-d", "1s"]).ends_whole(20);
 }
 

@@ -31,7 +31,7 @@ impl Server {
 
     /// Without it, what is acknowledged is on the disk after a while.
     pub fn with_fsync(always: bool) -> Option<Self> {
-        Self::at(|listen| {
+        Self::with_file(|listen| {
             let text = printed_settings(listen);
             if always { text } else { text.replace("  sync_interval: always\n", "") }
         })
@@ -39,10 +39,11 @@ impl Server {
 
     /// With other settings than those that are printed.
     pub fn with_settings(settings: &str) -> Option<Self> {
-        Self::at(|listen| format!("listen: \"{listen}\"\njetstream {{ store_dir: \"lab-nats\" }}\n{settings}"))
+        Self::with_file(|listen| format!("listen: \"{listen}\"\njetstream {{ store_dir: \"lab-nats\" }}\n{settings}"))
     }
 
-    fn at(settings: impl FnOnce(&str) -> String) -> Option<Self> {
+    /// With a file of settings for this address.
+    pub fn with_file(settings: impl FnOnce(&str) -> String) -> Option<Self> {
         if !is_installed() {
             return None;
         }
@@ -100,8 +101,14 @@ impl Server {
 
     /// The same with more flags.
     pub fn agent_with(&self, name: &str, more: &[&str]) -> Started {
+        self.agent_in(name, more, &[])
+    }
+
+    /// The same in another environment.
+    pub fn agent_in(&self, name: &str, more: &[&str], environment: &[(&str, &str)]) -> Started {
         let mut command = lab_in(self.scratch.path());
         command.env("LAB_NATS_TOKEN", AGENT).args(["agent", "--nats", &self.url(), "--jobs", "1", "--name", name]);
+        command.envs(environment.iter().copied());
         Started(command.args(more).stdout(Stdio::null()).stderr(Stdio::inherit()).spawn().expect("lab starts"))
     }
 
@@ -173,10 +180,9 @@ pub fn printed_settings(listen: &str) -> String {
 /// A command of a server that has its settings in `nats.conf`.
 pub fn with_passwords(server: &mut Command) -> &mut Command {
     let password = |secret: &str| secret.rsplit(':').next().unwrap_or_default().to_owned();
-    server
-        .args(["-c", "nats.conf", "--log", "nats.log"])
-        .env("LAB_COORDINATOR_PASSWORD", password(COORDINATOR))
-        .env("LAB_AGENT_PASSWORD", password(AGENT))
+    server.args(["-c", "nats.conf", "--log", "nats.log"]).env("LAB_COORDINATOR_PASSWORD", password(COORDINATOR)).envs(
+        ["LAB_AGENT_PASSWORD", "LAB_AGENT_PASSWORD_A", "LAB_AGENT_PASSWORD_B_1"].map(|name| (name, password(AGENT))),
+    )
 }
 
 /// The number of runs that a search has.
