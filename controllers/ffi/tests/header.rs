@@ -1,5 +1,7 @@
 //! The header is that of the code.
 
+#![expect(clippy::disallowed_methods, reason = "a test reads the header that is there")]
+
 use std::{env, fs, path::Path};
 
 #[test]

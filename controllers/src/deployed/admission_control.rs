@@ -36,7 +36,7 @@ fn probability(params: &AdmissionParams, [all, successes]: [u64; 2]) -> f64 {
         return 0.0;
     }
     let short = ((all - successes / (params.sr_threshold / 100.0)) / (all + 1.0)).max(0.0);
-    short.powf(1.0 / params.aggression).min(params.max_rejection / 100.0)
+    libm::pow(short, 1.0 / params.aggression).min(params.max_rejection / 100.0)
 }
 
 impl Machine for AdmissionControl {

@@ -9,7 +9,7 @@ use super::{
         program::{json, told, wait_until},
     },
     load_failures::{Coordinator, assert_free, reason, wrong},
-    loads::{codes, sum},
+    loads::codes,
     server::Server,
 };
 
