@@ -11,6 +11,7 @@ mod failures;
 mod far;
 #[cfg(feature = "fleet")]
 mod load_endurance;
+#[cfg(feature = "fleet")]
 mod load_failures;
 #[cfg(feature = "fleet")]
 mod load_refusals;
