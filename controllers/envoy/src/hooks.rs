@@ -13,7 +13,7 @@ use crate::{
     config::ModuleConfig,
     host::RunningHost,
     metrics::Metrics,
-    stream::Stream,
+    stream::AdmissionStream,
 };
 
 const VERSION: &CStr = c"v0.1.0";
@@ -28,9 +28,9 @@ fn guarded<T>(otherwise: T, act: impl FnOnce() -> T) -> T {
 /// # Safety
 /// `stream` is what [`envoy_dynamic_module_on_http_filter_new`] returned, and nobody else uses it: Envoy calls the hooks of a filter on one
 /// thread.
-unsafe fn on<T>(stream: Opaque, otherwise: T, act: impl FnOnce(&mut Stream) -> T) -> T {
+unsafe fn on<T>(stream: Opaque, otherwise: T, act: impl FnOnce(&mut AdmissionStream) -> T) -> T {
     // SAFETY: the caller's promise.
-    match unsafe { stream.cast::<Stream>().as_mut() } {
+    match unsafe { stream.cast::<AdmissionStream>().as_mut() } {
         Some(stream) => guarded(otherwise, || act(stream)),
         None => otherwise,
     }
@@ -76,7 +76,7 @@ unsafe extern "C" fn envoy_dynamic_module_on_http_filter_config_destroy(host: Op
 unsafe extern "C" fn envoy_dynamic_module_on_http_filter_new(host: Opaque, _: Opaque) -> Opaque {
     // SAFETY: the caller's promise.
     let Some(running) = (unsafe { host.cast::<RunningHost>().as_ref() }) else { return std::ptr::null_mut() };
-    Box::into_raw(Box::new(Stream::new(Arc::clone(&running.host)))).cast()
+    Box::into_raw(Box::new(AdmissionStream::new(Arc::clone(&running.host)))).cast()
 }
 
 /// # Safety
@@ -124,7 +124,7 @@ unsafe extern "C" fn envoy_dynamic_module_on_http_filter_local_reply(
     _: bool,
 ) -> u32 {
     // SAFETY: the caller's promise.
-    unsafe { on(stream, (), Stream::local_reply) };
+    unsafe { on(stream, (), AdmissionStream::local_reply) };
     0
 }
 
@@ -133,7 +133,7 @@ unsafe extern "C" fn envoy_dynamic_module_on_http_filter_local_reply(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn envoy_dynamic_module_on_http_filter_stream_complete(_: Opaque, stream: Opaque) {
     // SAFETY: the caller's promise.
-    unsafe { on(stream, (), Stream::ended) }
+    unsafe { on(stream, (), AdmissionStream::ended) }
 }
 
 /// # Safety
@@ -142,7 +142,7 @@ unsafe extern "C" fn envoy_dynamic_module_on_http_filter_stream_complete(_: Opaq
 unsafe extern "C" fn envoy_dynamic_module_on_http_filter_destroy(stream: Opaque) {
     if !stream.is_null() {
         // SAFETY: the caller's promise.
-        guarded((), || drop(unsafe { Box::from_raw(stream.cast::<Stream>()) }));
+        guarded((), || drop(unsafe { Box::from_raw(stream.cast::<AdmissionStream>()) }));
     }
 }
 

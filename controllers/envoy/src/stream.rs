@@ -12,7 +12,7 @@ use crate::{
 
 /// A request.
 #[derive(Debug)]
-pub struct Stream {
+pub struct AdmissionStream {
     host: Arc<Host>,
     id: JobId,
     place: Place,
@@ -30,7 +30,7 @@ enum Place {
     Inside,
 }
 
-impl Stream {
+impl AdmissionStream {
     pub fn new(host: Arc<Host>) -> Self {
         let id = host.new_id();
         Self { host, id, place: Place::Unknown, status: 0, is_local: false }
@@ -108,7 +108,7 @@ impl Stream {
 }
 
 /// A stream that is destroyed without its end being told.
-impl Drop for Stream {
+impl Drop for AdmissionStream {
     fn drop(&mut self) {
         self.ended();
     }
