@@ -4,7 +4,7 @@ use std::{collections::VecDeque, time::Duration};
 
 use crate::{
     Class, Ctx, Effects, Gauge, Grant, JobId, Offer, Outcome, Policy, Random, Seen, Settings, SiteId, Tags, Timestamp,
-    Timing, UnixSeconds, entry::Setting, testing::policy,
+    Timing, UnixSeconds, Verdict, entry::Setting, testing::policy,
 };
 
 /// A policy that is fed as its original was.
@@ -12,6 +12,8 @@ struct Replayed {
     policy: Box<dyn Policy>,
     random: Recorded,
     jobs: u64,
+    /// The last attempt was.
+    let_go: bool,
 }
 
 /// What the original drew, uniform in [0.5, 1): of our own draws in [0, 1) the same.
@@ -37,7 +39,7 @@ impl Replayed {
             (key.to_owned(), setting)
         };
         let settings: Settings = words.map(setting).collect();
-        Self { policy: policy(name, &settings, Duration::from_secs(1)), random: Recorded(draws.collect()), jobs: 0 }
+        Self { policy: policy(name, &settings, Duration::from_secs(1)), random: Recorded(draws.collect()), jobs: 0, let_go: false }
     }
 
     fn with<T>(&mut self, now: Timestamp, act: impl FnOnce(&mut dyn Policy, &mut Ctx<'_>) -> T) -> T {
@@ -101,6 +103,28 @@ impl Replayed {
         self.end(ended, Duration::from_nanos(rtt), 0, outcome, in_flight);
     }
 
+    /// An attempt of a sender: whether it is the first, and how it ends; `-`: it is not let go.
+    fn attempt(&mut self, input: &str) {
+        let (attempt, ends) = input.split_once(' ').expect("an attempt and its end");
+        let tags = Tags { attempt: u8::from(attempt == "retry"), user: 1, ..Tags::default() };
+        self.jobs += 1;
+        let at = Timestamp::from_millis(self.jobs);
+        let offer = Offer { id: JobId(self.jobs), tags, entered: at, note: None };
+        let verdict = self.with(at, |policy, cx| policy.offer(&offer, cx));
+        let Verdict::Admit(grant) = verdict else {
+            self.let_go = false;
+            return;
+        };
+        self.let_go = true;
+        let outcome = match ends {
+            "served" => Outcome::Served,
+            "timed-out" => Outcome::TimedOut,
+            _ => Outcome::Failed,
+        };
+        let timing = Timing { entered: at, offered: at, started: at, ended: at };
+        self.see(at, &Seen::Ended { id: offer.id, grant, tags, outcome, timing, cost: None, note: None });
+    }
+
     /// A batch of a stage: its time, its size, and of each job the response time and the class.
     fn batch(&mut self, input: &str) {
         let mut words = input.split(' ').skip(1);
@@ -144,6 +168,12 @@ fn limit(replayed: &Replayed, original: &str) -> Vec<(f64, f64)> {
     vec![(replayed.gauge(Gauge::of("limit")).expect("a limit"), numbers(original)[0])]
 }
 
+/// Whether it was let go, and the tokens then.
+fn tokens(replayed: &Replayed, original: &str) -> Vec<(f64, f64)> {
+    let ours = [f64::from(u8::from(replayed.let_go)), replayed.gauge(Gauge::of("tokens")).expect("tokens")];
+    ours.into_iter().zip(numbers(original)).collect()
+}
+
 /// The original's average is in whole nanoseconds when it is shown.
 fn limit_and_average(replayed: &Replayed, original: &str) -> Vec<(f64, f64)> {
     let average = replayed.gauge(Gauge::of("rtt_long_ms")).expect("an average");
@@ -175,6 +205,7 @@ macro_rules! originals {
 }
 
 originals! {
+    aws_retries_between_failures "aws-retry-failures" attempt tokens 0.0;
     aimd_from_a_spike "aimd-spike-start" job limit 0.0;
     aimd_with_windows_and_drops "aimd-drops-windows" job limit 0.0;
     gradient2_after_a_slow_start "gradient2-slowthen" job limit_and_average 1e-6;
