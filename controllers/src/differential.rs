@@ -39,7 +39,12 @@ impl Replayed {
             (key.to_owned(), setting)
         };
         let settings: Settings = words.map(setting).collect();
-        Self { policy: policy(name, &settings, Duration::from_secs(1)), random: Recorded(draws.collect()), jobs: 0, let_go: false }
+        Self {
+            policy: policy(name, &settings, Duration::from_secs(1)),
+            random: Recorded(draws.collect()),
+            jobs: 0,
+            let_go: false,
+        }
     }
 
     fn with<T>(&mut self, now: Timestamp, act: impl FnOnce(&mut dyn Policy, &mut Ctx<'_>) -> T) -> T {

@@ -257,7 +257,7 @@ mod tests {
         let of_entry = |entry: &'static controllers::Entry| entry.params().into_iter().map(move |param| (entry, param));
         let params = catalogue().entries().flat_map(of_entry);
         for (entry, param) in params.filter(|(_, param)| names::<ArmKeys>().contains(&param.name)) {
-            let scalar = matches!(param.kind, ParamKind::Time | ParamKind::Count);
+            let scalar = matches!(param.kind, ParamKind::Time | ParamKind::Count | ParamKind::Number);
             assert!(scalar, "{}.{}", entry.name, param.name);
         }
     }

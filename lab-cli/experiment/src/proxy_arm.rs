@@ -7,7 +7,7 @@ use workloads::plan::RefusalMarks;
 
 use super::{
     fields::{Fields, join},
-    keys::{Table, by, names, table},
+    keys::{Table, by, table},
     label::label,
     named_file,
     own_proxy::{
@@ -151,19 +151,19 @@ fn value(fields: &Fields<'_>, setting: &PresetSetting) -> Option<String> {
 
 /// Schemas of such arms by their names.
 pub fn shapes(generator: &mut schemars::SchemaGenerator) -> Map<String, Json> {
+    let about = |text: &str| text.split(". ").next().unwrap_or(text).to_owned();
     let written = generator.subschema_for::<OwnProxyKeys>().to_value();
+    let written = json!({"description": about(OwnProxyKeys::ABOUT.trim()), "allOf": [written]});
     let mut shapes = Map::from_iter([(WRITTEN.to_owned(), written)]);
-    let of_table: Map<String, Json> = names::<OwnProxyKeys>()
-        .into_iter()
-        .filter(|name| OF_PRESETS.contains(name))
-        .map(|name| (name.to_owned(), json!({"type": "string"})))
-        .collect();
+    let rows = OwnProxyKeys::rows();
+    let of_table = rows.iter().filter(|row| OF_PRESETS.contains(&row.key));
+    let of_table: Map<String, Json> =
+        of_table.map(|row| (row.key.to_owned(), json!({"type": "string", "description": row.about}))).collect();
     for preset in PRESETS {
         let mut properties = of_table.clone();
         properties.extend(preset.settings.iter().map(|setting| (setting.key.to_owned(), setting.shape())));
         let table = json!({"type": "object", "properties": properties, "additionalProperties": false});
-        let about = preset.about;
-        shapes.insert(preset.name.to_owned(), json!({"description": about, "anyOf": [table, {"type": "null"}]}));
+        shapes.insert(preset.name.to_owned(), json!({"description": preset.about, "anyOf": [table, {"type": "null"}]}));
     }
     shapes
 }

@@ -187,7 +187,7 @@ impl Controlled for Running {
             return Err(vec![format!("{}: {wide}", change.policy.name)]);
         }
         let _on_the_runtime = self.runtime.enter(); // a new policy may hire workers
-        for site in sites.all() {
+        for site in sites.inner_first() {
             match only {
                 Some(only) if only == site => sites.replace(site, self.built.seating.forced(&chosen, site)),
                 Some(_) => {}

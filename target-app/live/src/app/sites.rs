@@ -47,6 +47,13 @@ impl<J: Dispatched> Sites<J> {
         [self.graph.accept(), self.graph.dispatch()].into_iter().chain(self.graph.branches().map(|(site, _)| site))
     }
 
+    /// The same, those that jobs come to last first: what a new policy lets in from its queue meets new policies behind it.
+    pub fn inner_first(&self) -> Vec<SiteId> {
+        let mut all: Vec<SiteId> = self.all().collect();
+        all.reverse();
+        all
+    }
+
     /// Tells the policy of a site a fact that another site saw.
     pub fn hear(&self, site: SiteId, seen: &Seen) {
         match self.gate(site) {

@@ -64,7 +64,7 @@ async fn drive(target: &TargetSpec, operations: &[Timed]) -> Outcome {
             Operation::Leave(nth) => driver.leave(*nth),
             Operation::Renew => {
                 let sites = &driver.app.sites;
-                let but_accept = sites.all().filter(|site| *site != sites.graph.accept());
+                let but_accept = sites.inner_first().into_iter().filter(|site| *site != sites.graph.accept());
                 but_accept.for_each(|site| sites.replace(site, seating.policy(&chosen, site)));
             }
         }
