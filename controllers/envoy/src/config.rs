@@ -1,6 +1,6 @@
 //! The configuration of a filter.
 
-use admission_ffi::DoorConfig;
+use admission_ffi::AdmissionConfig;
 use serde::Deserialize;
 
 /// `filter_config`: a `google.protobuf.Struct`, or a string of JSON.
@@ -8,7 +8,7 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields)]
 pub struct ModuleConfig {
     /// The policy, its settings, the objective: as the C ABI takes them.
-    pub admission: DoorConfig,
+    pub admission: AdmissionConfig,
     /// Decides and counts, and refuses nobody.
     #[serde(default)]
     pub dry_run: bool,

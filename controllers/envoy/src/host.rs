@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use admission_ffi::{Door, DoorAnswer, DoorNext};
+use admission_ffi::{AdmissionDecision, AdmissionDoor, AdmissionStep};
 use controllers::{JobId, Offer, Outcome, Tags, Timestamp, site::TurnedAway};
 
 use crate::{abi::Scheduler, config::ModuleConfig, metrics::Metrics};
@@ -31,7 +31,7 @@ pub struct Host {
 
 #[derive(Debug)]
 struct State {
-    door: Door,
+    door: AdmissionDoor,
     /// Requests that wait in Envoy.
     held: BTreeMap<JobId, Held>,
     wake_at: Option<Timestamp>,
@@ -74,8 +74,8 @@ impl RunningHost {
     ///
     /// # Errors
     /// In words.
-    pub fn begin(config: ModuleConfig, metrics: impl FnOnce(&Door) -> Metrics) -> Result<Self, String> {
-        let door = Door::new(&config.admission)?;
+    pub fn begin(config: ModuleConfig, metrics: impl FnOnce(&AdmissionDoor) -> Metrics) -> Result<Self, String> {
+        let door = AdmissionDoor::new(&config.admission)?;
         let mut metrics = metrics(&door);
         let state = State { door, held: BTreeMap::new(), wake_at: None, would_refuse: 0, stops: false };
         let host = Arc::new(Host {
@@ -116,15 +116,15 @@ impl Host {
         let now = self.now();
         let dry_run = self.config.dry_run;
         let entry = match state.door.offer(now, Offer { id, tags, entered: now, note: None }) {
-            DoorAnswer::In => Entry::Decided(Decided::In),
-            DoorAnswer::Refused(_) if dry_run => {
+            AdmissionDecision::In => Entry::Decided(Decided::In),
+            AdmissionDecision::Refused(_) if dry_run => {
                 state.would_refuse += 1;
                 Entry::Decided(Decided::In)
             }
-            DoorAnswer::Refused(turned) => Entry::Decided(Decided::Refused(turned)),
+            AdmissionDecision::Refused(turned) => Entry::Decided(Decided::Refused(turned)),
             // What becomes of it is counted all the same.
-            DoorAnswer::Held if dry_run => Entry::Decided(Decided::In),
-            DoorAnswer::Held => {
+            AdmissionDecision::Held if dry_run => Entry::Decided(Decided::In),
+            AdmissionDecision::Held => {
                 state.held.insert(id, Held { scheduler: scheduler(), decided: None });
                 Entry::Held
             }
@@ -159,10 +159,10 @@ impl Host {
     fn turn(&self, state: &mut State, now: Timestamp) {
         let wake_at = loop {
             let (id, decided) = match state.door.poll(now) {
-                DoorNext::Admit(id) => (id, Decided::In),
-                DoorNext::Refuse(id, turned) => (id, Decided::Refused(turned)),
-                DoorNext::WakeAt(at) => break Some(at),
-                DoorNext::Idle => break None,
+                AdmissionStep::Admit(id) => (id, Decided::In),
+                AdmissionStep::Refuse(id, turned) => (id, Decided::Refused(turned)),
+                AdmissionStep::WakeAt(at) => break Some(at),
+                AdmissionStep::Idle => break None,
             };
             match state.held.get_mut(&id) {
                 Some(held) => {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use admission_ffi::Door;
+use admission_ffi::AdmissionDoor;
 
 use crate::abi::{FilterConfig, MetricId};
 
@@ -20,7 +20,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    pub fn of(config: FilterConfig, door: &Door) -> Self {
+    pub fn of(config: FilterConfig, door: &AdmissionDoor) -> Self {
         let counter = |name: &'static str| Some((name, (config.metric(&format!("admission.{name}"), true)?, 0)));
         let mut gauges = BTreeMap::new();
         door.gauges(|name, _| {
@@ -37,7 +37,7 @@ impl Metrics {
         Self { config, counters: COUNTERS.into_iter().filter_map(counter).collect(), gauges }
     }
 
-    pub fn publish(&mut self, door: &Door, would_refuse: u64) {
+    pub fn publish(&mut self, door: &AdmissionDoor, would_refuse: u64) {
         let Self { config, counters, gauges } = self;
         let mut show = |name: &str, value: f64| {
             if let Some((id, so_far)) = counters.get_mut(name) {

@@ -12,7 +12,7 @@ use serde::Deserialize;
 /// What a host says of its policy, as JSON: `{"policy": "gradient2", "settings": {"limit_max": 50}, "objective_ms": 500}`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct DoorConfig {
+pub struct AdmissionConfig {
     /// The policy's name, or that of a preset.
     pub policy: String,
     #[serde(default)]
@@ -40,7 +40,7 @@ const NO_OBJECTIVE: Duration = Duration::from_secs(1);
 
 /// A policy with its held jobs, and the jobs inside.
 #[derive(Debug)]
-pub struct Door {
+pub struct AdmissionDoor {
     gate: Gate<JobId>,
     inside: BTreeMap<JobId, Inside>,
 }
@@ -50,17 +50,17 @@ type Inside = Option<Permit>;
 
 /// The answer to a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DoorAnswer {
+pub enum AdmissionDecision {
     /// Admitted: its end follows.
     In,
     Refused(TurnedAway),
-    /// Held: [`DoorNext::Admit`] or [`DoorNext::Refuse`] follows, unless it leaves.
+    /// Held: [`AdmissionStep::Admit`] or [`AdmissionStep::Refuse`] follows, unless it leaves.
     Held,
 }
 
 /// What a host does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DoorNext {
+pub enum AdmissionStep {
     /// Admit this held job, and ask again.
     Admit(JobId),
     /// Refuse this held job, and ask again.
@@ -71,12 +71,12 @@ pub enum DoorNext {
     Idle,
 }
 
-impl Door {
+impl AdmissionDoor {
     /// Makes the policy. Its clock begins at [`Timestamp::ZERO`].
     ///
     /// # Errors
     /// Every problem of the settings, in words; a policy that needs what such a host does not know.
-    pub fn new(config: &DoorConfig) -> Result<Self, String> {
+    pub fn new(config: &AdmissionConfig) -> Result<Self, String> {
         let catalogue = Catalogue::built_in();
         let (entry, settings) =
             catalogue.resolve(&config.policy, &config.settings).map_err(|problem| problem.to_string())?;
@@ -108,15 +108,15 @@ impl Door {
     }
 
     /// Decides on a job. One with the number of another that has not ended is refused by the caller's own fault: see
-    /// [`Door::knows`].
-    pub fn offer(&mut self, now: Timestamp, offer: Offer) -> DoorAnswer {
+    /// [`AdmissionDoor::knows`].
+    pub fn offer(&mut self, now: Timestamp, offer: Offer) -> AdmissionDecision {
         match self.gate.offer(now, offer, || offer.id) {
             Entered::In(permit) => {
                 self.inside.insert(offer.id, permit);
-                DoorAnswer::In
+                AdmissionDecision::In
             }
-            Entered::Refused(refusal) => DoorAnswer::Refused(refusal),
-            Entered::Held => DoorAnswer::Held,
+            Entered::Refused(refusal) => AdmissionDecision::Refused(refusal),
+            Entered::Held => AdmissionDecision::Held,
         }
     }
 
@@ -148,16 +148,16 @@ impl Door {
     }
 
     /// The next thing to do, after every other call and when it is time, until it is to wait or nothing.
-    pub fn poll(&mut self, now: Timestamp) -> DoorNext {
+    pub fn poll(&mut self, now: Timestamp) -> AdmissionStep {
         loop {
             match self.gate.poll(now, &LoadReading::default()) {
                 Action::Admit(id, permit) => {
                     self.inside.insert(id, Some(permit));
-                    return DoorNext::Admit(id);
+                    return AdmissionStep::Admit(id);
                 }
-                Action::Refuse(id, refusal) => return DoorNext::Refuse(id, refusal),
-                Action::WakeAt(at) => return DoorNext::WakeAt(at),
-                Action::Idle => return DoorNext::Idle,
+                Action::Refuse(id, refusal) => return AdmissionStep::Refuse(id, refusal),
+                Action::WakeAt(at) => return AdmissionStep::WakeAt(at),
+                Action::Idle => return AdmissionStep::Idle,
                 // There are no workers, and no other sites.
                 Action::Start(_) | Action::Hire(_) | Action::Dismiss(_) | Action::Shed(..) | Action::Tell(_) => {}
             }

@@ -17,11 +17,11 @@ use std::{
 
 use controllers::{Class, Criticality, JobId, Offer, Outcome, RetryHint, Tags, Timestamp, site::TurnedAway};
 
-pub use door::{Door, DoorAnswer, DoorConfig, DoorNext};
+pub use door::{AdmissionConfig, AdmissionDecision, AdmissionDoor, AdmissionStep};
 
 /// A policy with the jobs that it has admitted and holds.
 #[derive(Debug)]
-pub struct AdmissionSeat(Mutex<Door>);
+pub struct AdmissionSeat(Mutex<AdmissionDoor>);
 
 /// A job that asks to be let in. Zeros are a first attempt of nobody in particular.
 #[repr(C)]
@@ -186,7 +186,7 @@ fn outcome_of(number: u32) -> Option<Outcome> {
 ///
 /// # Safety
 /// `seat` is null, or was made by [`admission_new`] and not freed.
-unsafe fn with<T>(seat: *const AdmissionSeat, act: impl FnOnce(&mut Door) -> T) -> Option<T> {
+unsafe fn with<T>(seat: *const AdmissionSeat, act: impl FnOnce(&mut AdmissionDoor) -> T) -> Option<T> {
     // SAFETY: the caller's promise; the reference lives no longer than this call.
     let seat = unsafe { seat.as_ref() }?;
     // A panic must not unwind into C. It poisons the lock, so that later calls find no state that is half changed.
@@ -211,8 +211,8 @@ pub unsafe extern "C" fn admission_new(
         }
         // SAFETY: not null, and by the caller's promise it ends with a zero byte.
         let text = unsafe { CStr::from_ptr(config) }.to_str().map_err(|error| error.to_string())?;
-        let config: DoorConfig = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        Door::new(&config)
+        let config: AdmissionConfig = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        AdmissionDoor::new(&config)
     });
     match made.unwrap_or_else(|_| Err("the policy could not be made: a fault of this library".to_owned())) {
         Ok(door) => Box::into_raw(Box::new(AdmissionSeat(Mutex::new(door)))),
@@ -263,14 +263,14 @@ pub unsafe extern "C" fn admission_offer(
 ) -> AdmissionAnswer {
     // SAFETY: by the caller's promise it is null or one; it is copied.
     let Some(job) = unsafe { job.as_ref() }.copied() else { return NOTHING };
-    let decide = |door: &mut Door| {
+    let decide = |door: &mut AdmissionDoor| {
         if door.knows(JobId(job.id)) {
             return NOTHING;
         }
         match door.offer(at(now_ns), job.offer(now_ns)) {
-            DoorAnswer::In => AdmissionAnswer { kind: AdmissionKind::Admit, id: job.id, ..NOTHING },
-            DoorAnswer::Refused(turned) => refused(JobId(job.id), turned),
-            DoorAnswer::Held => AdmissionAnswer { kind: AdmissionKind::Hold, id: job.id, ..NOTHING },
+            AdmissionDecision::In => AdmissionAnswer { kind: AdmissionKind::Admit, id: job.id, ..NOTHING },
+            AdmissionDecision::Refused(turned) => refused(JobId(job.id), turned),
+            AdmissionDecision::Held => AdmissionAnswer { kind: AdmissionKind::Hold, id: job.id, ..NOTHING },
         }
     };
     // SAFETY: the caller's promise.
@@ -315,11 +315,13 @@ pub unsafe extern "C" fn admission_left(seat: *const AdmissionSeat, now_ns: u64,
 /// As [`admission_offer`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn admission_poll(seat: *const AdmissionSeat, now_ns: u64) -> AdmissionAnswer {
-    let next = |door: &mut Door| match door.poll(at(now_ns)) {
-        DoorNext::Admit(id) => AdmissionAnswer { kind: AdmissionKind::Admit, id: id.0, ..NOTHING },
-        DoorNext::Refuse(id, turned) => refused(id, turned),
-        DoorNext::WakeAt(time) => AdmissionAnswer { kind: AdmissionKind::WakeAt, at_ns: time.as_nanos(), ..NOTHING },
-        DoorNext::Idle => AdmissionAnswer { kind: AdmissionKind::Idle, ..NOTHING },
+    let next = |door: &mut AdmissionDoor| match door.poll(at(now_ns)) {
+        AdmissionStep::Admit(id) => AdmissionAnswer { kind: AdmissionKind::Admit, id: id.0, ..NOTHING },
+        AdmissionStep::Refuse(id, turned) => refused(id, turned),
+        AdmissionStep::WakeAt(time) => {
+            AdmissionAnswer { kind: AdmissionKind::WakeAt, at_ns: time.as_nanos(), ..NOTHING }
+        }
+        AdmissionStep::Idle => AdmissionAnswer { kind: AdmissionKind::Idle, ..NOTHING },
     };
     // SAFETY: the caller's promise.
     unsafe { with(seat, next) }.unwrap_or(NOTHING)

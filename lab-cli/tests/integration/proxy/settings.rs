@@ -131,7 +131,7 @@ fn a_policy_is_put_in_any_form_of_a_file() {
         assert_eq!((&proxy.config()["policy"], &proxy.gate()["policy_name"]), (&policy, &name));
     }
     for (body, wanted) in [
-        ("gradent", "gradient2"),
+        ("gradent", "did you mean gradient"),
         ("{concurrency: {max: many}}", "max"),
         ("{gradient2: {}, vegas: {}}", "a policy is a name, or one name with its settings"),
         ("", "a policy is a name"),

@@ -50,6 +50,8 @@ pub(super) fn run(target: &TargetSpec, operations: &[Timed]) -> Outcome {
             }
             Operation::Renew => plant.on_event(Event::Renew, &mut heap),
         }
+        // What the operation ends at this instant is over when a live service settles.
+        heap.until(&mut plant, now);
         outcome.gauges.push(plant.site_gauges());
     }
     heap.until(&mut plant, now + AFTERWARDS);
