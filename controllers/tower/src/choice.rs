@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn a_wrong_name_or_setting_is_an_error_that_names_what_was_meant() {
         let said = |choice: PolicyChoice| choice.check().unwrap_err().to_string();
-        assert_eq!(said("gradient3".into()), "gradient3: there is no such policy; did you mean gradient2?");
+        assert_eq!(said("gradint2".into()), "gradint2: there is no such policy; did you mean gradient2?");
         assert_eq!(
             said(PolicyChoice::named("gradient2").set("limit_maxx", 5).set("tolerance", 50)),
             "gradient2.limit_maxx: there is no such parameter; did you mean limit_max?; gradient2.tolerance: 50 is out of \

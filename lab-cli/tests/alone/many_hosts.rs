@@ -1,5 +1,5 @@
-//! One experiment with the policy in several hosts: in the service (tower layer), before it (`lab proxy`), at the gate and in a stage of the lab's own service, and in virtual
-//! time. The goodput of each live host is within the fidelity rule's bound of the virtual one (docs/fidelity.md).
+//! One experiment with the policy in several hosts: in the service (tower layer), before it (`lab proxy`, Envoy), at the gate and in a stage of the lab's own service, and in
+//! virtual time. The goodput of each live host is within the fidelity rule's bound of the virtual one (docs/fidelity.md).
 
 #[allow(dead_code, reason = "its `main` is that of the example")]
 #[path = "../../../controllers/tower/examples/workers.rs"]
@@ -16,7 +16,7 @@ const BOUND: f64 = 1.15;
 const POLICY: &str = "vegas";
 
 /// Runs one host, and says the goodput of its arms.
-type Measure<'a> = &'a dyn Fn() -> Vec<f64>;
+type Measure<'a> = Box<dyn Fn() -> Vec<f64> + 'a>;
 
 /// No test but the example's service, where it is started with these words.
 #[test]
@@ -33,6 +33,27 @@ fn own(policy_inside: &str) -> String {
     let program = std::env::current_exe().expect("this program");
     let words = format!("--exact many_hosts::the_service --nocapture port={{port}} policy={policy_inside}");
     format!("{{command: \"{} {words}\", ready: /health, concurrency: 8}}", program.display())
+}
+
+/// The arm with an Envoy of two workers that has the policy in it. `None`: there is no Envoy on this machine.
+fn in_envoy(folder: &Path) -> Option<String> {
+    let found = std::env::var_os("PATH")?;
+    if !std::env::split_paths(&found).any(|folder| folder.join("envoy").is_file()) {
+        eprintln!("skipped: envoy is not installed"); // it comes from PyPI, which not every machine reaches
+        return None;
+    }
+    let shipped = include_str!("../../../packaging/envoy/envoy.yaml.in");
+    let (policy, ours) = ("policy: headway, objective_ms: 500", format!("policy: {POLICY}, objective_ms: 200"));
+    assert!(shipped.contains(policy), "{shipped}");
+    fs::write(folder.join("envoy.yaml.in"), shipped.replace(policy, &ours)).expect("written");
+    let modules = std::env::current_exe().expect("this program").with_file_name("");
+    let command = format!(
+        "env ENVOY_DYNAMIC_MODULES_SEARCH_PATH={} envoy -c {{config}} --concurrency 2 --log-level error --use-dynamic-base-id",
+        modules.display()
+    );
+    Some(format!(
+        "[{{proxy: {{as: envoy, command: \"{command}\", config: envoy.yaml.in, refused: {{header: x-refused}}}}}}]"
+    ))
 }
 
 /// Goodput in overload of each arm, per second, in the order of the arms.
@@ -66,20 +87,24 @@ fn a_policy_gives_the_same_goodput_in_every_host() {
     assert!(gate > 3.0 * none && stage > 3.0 * none, "the policy decides over the goodput: {virtually:?}");
 
     let agrees = |live: f64, figure: f64| live <= figure * BOUND && live >= figure / BOUND;
-    let hosts: [(&str, Measure<'_>, Vec<f64>); 3] = [
+    let at = folder.path();
+    let before_the_service = |arms: String| -> Measure<'_> { Box::new(move || goodputs(at, &own("none"), &arms, &[])) };
+    let mut hosts: Vec<(&str, Measure<'_>, Vec<f64>)> = vec![
         (
             "tower layer",
-            &|| goodputs(folder.path(), &own(POLICY), "[{none: {as: layer, direct: true}}]", &[]),
+            Box::new(|| goodputs(at, &own(POLICY), "[{none: {as: layer, direct: true}}]", &[])),
             vec![gate],
         ),
-        ("lab proxy", &|| goodputs(folder.path(), &own("none"), &format!("[{POLICY}]"), &[]), vec![gate]),
-        ("gate and stage", &|| goodputs(folder.path(), emulated, &in_the_lab, &[])[1..].to_vec(), vec![gate, stage]),
+        ("lab proxy", before_the_service(format!("[{POLICY}]")), vec![gate]),
+        ("gate and stage", Box::new(|| goodputs(at, emulated, &in_the_lab, &[])[1..].to_vec()), vec![gate, stage]),
     ];
+    hosts.extend(in_envoy(at).map(|arms| ("Envoy", before_the_service(arms), vec![gate])));
     for (host, measure, figures) in hosts {
         let all = |live: &[f64]| {
             live.len() == figures.len() && live.iter().zip(&figures).all(|(&live, &figure)| agrees(live, figure))
         };
         let mut live = measure();
+        eprintln!("{host}: {live:?}, in virtual time {figures:?}");
         for _ in 0..2 {
             if !all(&live) {
                 eprintln!("{host}: {live:?} instead of {figures:?}; once more");

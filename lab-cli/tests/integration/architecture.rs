@@ -130,6 +130,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 24] = [
             "lab-fleet",
             "lab-screens",
             // Its tests alone: one policy in every host.
+            "admission-envoy",
             "tower-admission",
         ],
     ),

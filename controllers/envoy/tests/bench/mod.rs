@@ -4,10 +4,10 @@ use std::{
     fs,
     io::{BufRead, BufReader, Read, Write},
     net::{TcpListener, TcpStream},
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Child, Command, Stdio},
     sync::{
-        Arc, LazyLock,
+        Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
@@ -119,18 +119,10 @@ pub fn leave(port: u16, path: &str, after: Duration) {
     thread::sleep(after);
 }
 
-/// The folder with the module, which is built once for all tests.
-static MODULE: LazyLock<PathBuf> = LazyLock::new(|| {
-    let here = std::env::current_exe().expect("this program");
-    let folder = here.parent().and_then(Path::parent).expect("two folders").join("libraries");
-    let built = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "-p", "admission-envoy", "--target-dir"])
-        .arg(&folder)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .status();
-    assert!(built.expect("cargo runs").success());
-    folder.join("debug")
-});
+/// The folder with the module, which cargo builds beside the tests.
+fn module() -> PathBuf {
+    std::env::current_exe().expect("this program").with_file_name("")
+}
 
 /// Hot restarts of several tests at once need numbers of their own.
 static BASE_ID: AtomicU64 = AtomicU64::new(0);
@@ -194,7 +186,7 @@ impl Bench {
         command.arg("-c").arg(&self.file).args(["--concurrency", &self.workers.to_string(), "--log-level", "error"]);
         command.args(["--base-id", &self.base_id.to_string(), "--restart-epoch", &epoch.to_string()]);
         command.args(["--drain-time-s", "1", "--parent-shutdown-time-s", "2"]);
-        command.env("ENVOY_DYNAMIC_MODULES_SEARCH_PATH", &*MODULE).stdout(Stdio::null()).stderr(Stdio::null());
+        command.env("ENVOY_DYNAMIC_MODULES_SEARCH_PATH", module()).stdout(Stdio::null()).stderr(Stdio::null());
         command
     }
 

@@ -119,7 +119,7 @@ fn what_cannot_run_is_an_error_that_says_what_to_do() {
 #[test]
 #[should_panic(expected = "did you mean gradient2?")]
 fn a_wrong_configuration_is_not_found_out_at_a_request() {
-    let _service = AdmissionLayer::new("gradient3").layer(service_fn(work));
+    let _service = AdmissionLayer::new("gradint2").layer(service_fn(work));
 }
 
 #[tokio::test(start_paused = true)]
