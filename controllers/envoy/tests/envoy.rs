@@ -3,6 +3,10 @@
 mod bench;
 
 use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -12,20 +16,10 @@ use bench::{Bench, Service, get, leave};
 const LIMIT_OF_TWO: &str = r#"{policy: concurrency, settings: {max: 2}}"#;
 
 /// Statuses of so many requests at once.
-fn at_once(bench: &Bench, many: usize, path: &str) -> Vec<u16> {
-    let (port, path) = (bench.port, path.to_owned());
-    let asked: Vec<_> = (0..many)
-        .map(|_| {
-            (
-                path.clone(),
-                thread::spawn({
-                    let path = path.clone();
-                    move || get(port, &path, "")
-                }),
-            )
-        })
-        .collect();
-    let mut all: Vec<u16> = asked.into_iter().map(|(_, asked)| asked.join().expect("it ends").0).collect();
+fn at_once(bench: &Bench, many: usize, path: &'static str) -> Vec<u16> {
+    let port = bench.port;
+    let asked: Vec<_> = (0..many).map(|_| thread::spawn(move || get(port, path, "").0)).collect();
+    let mut all: Vec<u16> = asked.into_iter().map(|asked| asked.join().expect("it ends")).collect();
     all.sort_unstable();
     all
 }
@@ -121,7 +115,6 @@ fn a_dry_run_refuses_nobody_and_says_whom_it_would() {
 #[test]
 fn what_a_request_says_of_itself_counts_if_it_is_believed() {
     let service = Service::begin(Duration::from_millis(100));
-    // Nothing sheddable is let in while the limit of classes is one for the important.
     let config =
         r#"{admission: {policy: limit-conn, settings: {max: 1, key: customer}}, trust: {customer: x-customer}}"#;
     let Some(bench) = Bench::begin(&service, 1, config) else { return };
@@ -131,7 +124,7 @@ fn what_a_request_says_of_itself_counts_if_it_is_believed() {
     let asked = [of("1"), of("2"), of("3")];
     asked.into_iter().for_each(|asked| assert_eq!(asked.join().expect("it ends"), 200));
     let same = [of("1"), of("1"), of("1")];
-    let served = same.into_iter().filter(|_| true).map(|asked| asked.join().expect("it ends")).filter(|s| *s == 200);
+    let served = same.into_iter().map(|asked| asked.join().expect("it ends")).filter(|s| *s == 200);
     assert_eq!(served.count(), 1);
 }
 
@@ -153,6 +146,42 @@ fn after_the_service_was_killed_and_is_back_nothing_is_left_over() {
     }
     bench.until("admission.in_flight", 0);
     assert_eq!(at_once(&bench, 2, "/page"), [200, 200]);
+}
+
+#[test]
+fn an_envoy_that_was_killed_under_load_is_back_with_its_limit_within_five_seconds() {
+    let service = Service::begin(Duration::from_millis(20));
+    let config = "{admission: {policy: gradient2, settings: {limit_initial: 4, limit_min: 2}}}";
+    let Some(mut bench) = Bench::begin(&service, 2, config) else { return };
+    let (port, over) = (bench.port, Arc::new(AtomicBool::new(false)));
+    let client = move |over: Arc<AtomicBool>| {
+        let mut answers = Vec::new();
+        while !over.load(Ordering::SeqCst) {
+            let asked = Instant::now();
+            answers.push((asked, get(port, "/page", "").0));
+            thread::sleep(Duration::from_millis(2));
+        }
+        answers
+    };
+    let clients: Vec<_> = (0..8).map(|_| Arc::clone(&over)).map(|over| thread::spawn(move || client(over))).collect();
+    let limit = |bench: &Bench| bench.stat("admission.limit").unwrap_or_default();
+    bench.wait_until("the limit has grown", || limit(&bench) >= 6);
+    let before = limit(&bench);
+    bench.kill();
+    let killed = Instant::now();
+    thread::sleep(Duration::from_millis(200));
+    bench.start_again();
+    let back = Instant::now();
+    bench.wait_until("the limit is back", || limit(&bench) * 5 >= before * 4);
+    assert!(back.elapsed() < Duration::from_secs(5), "{:?}", back.elapsed());
+    over.store(true, Ordering::SeqCst);
+    let answers: Vec<_> = clients.into_iter().flat_map(|client| client.join().expect("it ends")).collect();
+    let since = |status| answers.iter().filter(|answer| answer.0 > killed && answer.1 == status).count() as u64;
+    assert!(since(200) > 100, "{answers:?}");
+    bench.until("admission.in_flight", 0);
+    bench.until("admission.completed", since(200));
+    bench.until("admission.refused", since(503));
+    bench.until("admission.offered", since(200) + since(503));
 }
 
 #[test]

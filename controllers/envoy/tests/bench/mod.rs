@@ -146,10 +146,21 @@ impl Bench {
     /// Starts one. `None`: there is no Envoy on this machine.
     pub fn begin(service: &Service, workers: u32, config: &str) -> Option<Self> {
         let mut bench = Self::new(service, workers, config)?;
-        let envoy = bench.envoy(0).spawn().expect("envoy starts");
-        bench.envoys.push(envoy);
-        bench.wait_until("it is ready", || get(bench.admin, "/ready", "").0 == 200);
+        bench.start_again();
         Some(bench)
+    }
+
+    /// Ends it as a full memory does.
+    pub fn kill(&mut self) {
+        for mut envoy in self.envoys.drain(..) {
+            envoy.kill().and_then(|()| envoy.wait()).expect("it is ours");
+        }
+    }
+
+    pub fn start_again(&mut self) {
+        let envoy = self.envoy(0).spawn().expect("envoy starts");
+        self.envoys.push(envoy);
+        self.wait_until("it is ready", || get(self.admin, "/ready", "").0 == 200);
     }
 
     /// The last words of an Envoy that does not start.
@@ -216,7 +227,7 @@ impl Bench {
         self.wait_until(&format!("{name} is {wanted}"), || self.stat(name) == Some(wanted));
     }
 
-    fn wait_until(&self, what: &str, is_so: impl Fn() -> bool) {
+    pub fn wait_until(&self, what: &str, is_so: impl Fn() -> bool) {
         let began = Instant::now();
         while !is_so() {
             let (_, stats) = get(self.admin, "/stats?filter=admission", "");
